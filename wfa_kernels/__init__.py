@@ -1,0 +1,29 @@
+"""Exact pairwise alignment of DNA: wavefront (WFA) and bit-parallel kernels in Numba, on CPU and GPU.
+
+>>> from wfa_kernels import PairBatch, Edit, align
+>>> align(PairBatch.from_strings(["GATTACA"], ["GAATA"]), Edit(), scope="cigar").scores.tolist()
+[3]
+
+Importing compiles nothing and needs no GPU.
+"""
+
+from wfa_kernels.api import AlignError, align
+from wfa_kernels.cigar import CigarError, format_packed, pack_strings
+from wfa_kernels.pairs import PairBatch, PairsError
+from wfa_kernels.penalties import Affine, Edit, PenaltyError
+from wfa_kernels.result import AlignmentResult
+
+__version__ = "0.1.0"
+__all__ = [
+    "Affine",
+    "AlignError",
+    "AlignmentResult",
+    "CigarError",
+    "Edit",
+    "PairBatch",
+    "PairsError",
+    "PenaltyError",
+    "align",
+    "format_packed",
+    "pack_strings",
+]

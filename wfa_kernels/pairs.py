@@ -1,0 +1,185 @@
+"""PairBatch: the sequences of n pairs as flat bytes and offsets.
+
+On disk a batch is an Arrow IPC file of two large_binary columns, ``pattern`` and ``text``, in one record batch:
+their Arrow buffers are the flat bytes and the int64 offsets, so a memory-mapped file is read without a copy.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+
+class PairsError(ValueError):
+    """Input that does not hold pairs: the message names the file, the line and what is allowed."""
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """n pattern/text pairs.
+
+    pattern, text: uint8[...] flat bytes. pattern_offsets, text_offsets: int64[n + 1]; pair i's pattern is
+    ``pattern[pattern_offsets[i]:pattern_offsets[i + 1]]`` (offsets need not start at 0).
+    metadata: free str -> str notes that travel in the Arrow schema.
+    Bytes compare literally: no case folding, no wild cards.
+    """
+
+    pattern: np.ndarray
+    pattern_offsets: np.ndarray
+    text: np.ndarray
+    text_offsets: np.ndarray
+    metadata: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("pattern", "text"):
+            flat, offsets = getattr(self, name), getattr(self, f"{name}_offsets")
+            if flat.dtype != np.uint8 or flat.ndim != 1:
+                raise PairsError(f"{name} must be a flat uint8 array, not {flat.dtype}[{flat.ndim}d]")
+            if offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) < 1:
+                raise PairsError(f"{name}_offsets must be an int64 array of n + 1 values")
+            if offsets[0] < 0 or offsets[-1] > len(flat) or (len(offsets) > 1 and np.diff(offsets).min() < 0):
+                raise PairsError(f"{name}_offsets must not decrease and must stay within the {len(flat)} bytes")
+        if len(self.pattern_offsets) != len(self.text_offsets):
+            raise PairsError(f"{len(self.pattern_offsets) - 1} patterns but {len(self.text_offsets) - 1} texts")
+
+    @classmethod
+    def from_strings(cls, patterns, texts, metadata=None):
+        """A batch of two equally long sequences of str (ASCII) or bytes, taken literally.
+
+        Raises PairsError when their counts differ or a str is not ASCII.
+        """
+        patterns, texts = list(patterns), list(texts)
+        if len(patterns) != len(texts):
+            raise PairsError(f"{len(patterns)} patterns but {len(texts)} texts")
+        return cls(*_flatten(patterns, "pattern"), *_flatten(texts, "text"), dict(metadata or {}))
+
+    def __len__(self):
+        return len(self.pattern_offsets) - 1
+
+    def __getitem__(self, rows):
+        """A slice (step 1) of the batch; shares its bytes."""
+        if not isinstance(rows, slice):
+            raise TypeError("a PairBatch takes a slice; use pair(i) for one pair")
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError("a PairBatch is sliced with step 1 only")
+        ends = slice(start, max(start, stop) + 1)
+        return PairBatch(self.pattern, self.pattern_offsets[ends], self.text, self.text_offsets[ends], self.metadata)
+
+    def pair(self, i):
+        """(pattern, text) of pair i as bytes."""
+        return (
+            self.pattern[self.pattern_offsets[i] : self.pattern_offsets[i + 1]].tobytes(),
+            self.text[self.text_offsets[i] : self.text_offsets[i + 1]].tobytes(),
+        )
+
+    def patterns(self):
+        """All patterns as a list of bytes."""
+        return _split(self.pattern, self.pattern_offsets)
+
+    def texts(self):
+        """All texts as a list of bytes."""
+        return _split(self.text, self.text_offsets)
+
+    @property
+    def pattern_lengths(self):
+        """int64[n], in bp."""
+        return np.diff(self.pattern_offsets)
+
+    @property
+    def text_lengths(self):
+        """int64[n], in bp."""
+        return np.diff(self.text_offsets)
+
+    @property
+    def cells(self):
+        """Sum over pairs of pattern length x text length: the cells of GCUPS."""
+        return int((self.pattern_lengths.astype(object) * self.text_lengths).sum()) if len(self) else 0
+
+    def content_hash(self):
+        """Hex SHA-256 over the lengths and bytes of the pairs (not of their place in a buffer)."""
+        digest = hashlib.sha256()
+        for flat, offsets in ((self.pattern, self.pattern_offsets), (self.text, self.text_offsets)):
+            digest.update(np.ascontiguousarray(np.diff(offsets)))
+            digest.update(np.ascontiguousarray(flat[offsets[0] : offsets[-1]]))
+        return digest.hexdigest()
+
+    @classmethod
+    def from_arrow(cls, path):
+        """Memory-map an Arrow IPC file (see the module's text); no copy when it holds one record batch.
+
+        Raises PairsError when the file is missing, is not such a file, or lacks the columns.
+        """
+        table = _open_arrow(path)
+        missing = [name for name in ("pattern", "text") if name not in table.column_names]
+        if missing:
+            raise PairsError(f"{path}: no column {missing[0]!r}; a pair file has large_binary columns pattern and text")
+        arrays = []
+        for name in ("pattern", "text"):
+            column = table.column(name)
+            if column.type != pa.large_binary() or column.null_count:
+                raise PairsError(f"{path}: column {name!r} must be large_binary without nulls, not {column.type}")
+            arrays.extend(_buffers(column))
+        metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        return cls(*arrays, metadata)
+
+    def to_arrow(self, path):
+        """Write the batch as an Arrow IPC file, whole or not at all (written beside, then renamed)."""
+        columns = [_column(self.pattern, self.pattern_offsets), _column(self.text, self.text_offsets)]
+        schema = pa.schema([("pattern", pa.large_binary()), ("text", pa.large_binary())], metadata=self.metadata)
+        beside = f"{path}.{os.getpid()}.part"
+        try:
+            with pa.OSFile(beside, "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+            os.replace(beside, path)
+        except OSError as error:
+            raise PairsError(f"{path}: cannot be written ({error.strerror or error})") from None
+        finally:
+            if os.path.exists(beside):
+                os.remove(beside)
+
+
+def _flatten(sequences, name):
+    try:
+        raw = [s.encode("ascii") if isinstance(s, str) else bytes(s) for s in sequences]
+    except UnicodeEncodeError as error:
+        raise PairsError(f"a {name} holds {error.object[error.start]!r}: sequences are ASCII text or bytes") from None
+    offsets = np.zeros(len(raw) + 1, np.int64)
+    np.cumsum([len(s) for s in raw], out=offsets[1:])
+    return np.frombuffer(b"".join(raw), np.uint8), offsets
+
+
+def _split(flat, offsets):
+    whole = flat[offsets[0] : offsets[-1]].tobytes()
+    ends = (offsets - offsets[0]).tolist()
+    return [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def _open_arrow(path):
+    try:
+        with pa.memory_map(os.fspath(path), "r") as source:
+            return pa.ipc.open_file(source).read_all()
+    except FileNotFoundError:
+        raise PairsError(f"{path}: no such file") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise PairsError(f"{path}: not an Arrow IPC file ({str(error).splitlines()[0]})") from None
+
+
+def _buffers(column):
+    """(flat uint8, offsets int64) of a large_binary column; a view of the map when it is one chunk."""
+    chunk = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    _, offsets, data = chunk.buffers()
+    flat = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    if offsets is None or not offsets.size:
+        return flat, np.zeros(1, np.int64)
+    return flat, np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+
+
+def _column(flat, offsets):
+    used = np.ascontiguousarray(flat[offsets[0] : offsets[-1]])
+    shifted = np.ascontiguousarray(offsets - offsets[0])
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(shifted), pa.py_buffer(used)]
+    )

@@ -1,0 +1,71 @@
+"""Samples: one row per tool and round of a race, in one Parquet file per race.
+
+A tool that gave no time still has a row: value_s is null, status and reason say why. The race's own card (twins,
+canary, host, rounds) travels as JSON in the schema's metadata, so a race is one file, written whole or not at all.
+"""
+
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SCHEMA = pa.schema(
+    [
+        ("race_id", pa.string()),
+        ("experiment", pa.string()),
+        ("dataset", pa.string()),
+        ("dataset_hash", pa.string()),
+        ("dataset_model", pa.string()),  # "uniform", "illumina_150", "mapped", ...
+        ("length_bp", pa.int64()),  # nominal
+        ("error", pa.float64()),  # nominal, a fraction; null where the data set has none
+        ("lane", pa.string()),
+        ("host", pa.string()),
+        ("commit", pa.string()),
+        ("time_utc", pa.string()),
+        ("tool", pa.string()),
+        ("variant", pa.string()),
+        ("threads", pa.int64()),
+        ("twin", pa.bool_()),  # the same tool under a second name
+        ("tool_version", pa.string()),
+        ("tool_source_hash", pa.string()),
+        ("exact", pa.bool_()),  # the tool claims exactness under its own objective
+        ("scope", pa.string()),  # "score" | "cigar"
+        ("metric", pa.string()),  # "edit" | "affine": the experiment's
+        ("penalties", pa.string()),  # "4,6,2" for affine, "" for edit
+        ("input", pa.string()),  # "ascii" | "packed2"
+        ("quantity", pa.string()),  # "time_end_to_end", ...
+        ("round", pa.int32()),  # from 1; 0 in a row without a time
+        ("value_s", pa.float64()),
+        ("pairs", pa.int64()),  # measured: the first n
+        ("pairs_total", pa.int64()),  # of the data set
+        ("cells", pa.float64()),  # sum of pattern length x text length over the measured pairs
+        ("status", pa.string()),  # "ok" | "not_installed" | "unsupported" | "timeout" | "crashed" | "out_of_memory"
+        ("reason", pa.string()),
+        ("recall_native", pa.float64()),  # fractions; null when not applicable
+        ("recall_affine", pa.float64()),
+        ("coverage", pa.float64()),
+        ("refused", pa.string()),  # JSON {status name: pairs}
+        ("verified", pa.int64()),  # pairs checked
+        ("failing_pairs", pa.string()),  # JSON list of the first failing pair numbers, with why
+        ("output_hash", pa.string()),
+        ("jit_s", pa.float64()),  # first call on a few pairs, compilation included
+        ("peak_rss_bytes", pa.int64()),
+    ]
+)
+
+
+def write(path, rows, card):
+    """Write a race's rows (list of dicts; absent keys are null) and its card (JSON-able dict)."""
+    schema = SCHEMA.with_metadata({b"race": json.dumps(card).encode()})
+    table = pa.Table.from_pylist(rows, schema=schema)
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    beside = f"{path}.{os.getpid()}.part"
+    pq.write_table(table, beside)
+    os.replace(beside, path)
+
+
+def read(path):
+    """(rows as a pyarrow Table, card as a dict) of one race file."""
+    table = pq.read_table(path)
+    return table.replace_schema_metadata(None), json.loads((table.schema.metadata or {}).get(b"race", b"{}"))
