@@ -68,6 +68,12 @@ class PairBatch:
         ends = slice(start, max(start, stop) + 1)
         return PairBatch(self.pattern, self.pattern_offsets[ends], self.text, self.text_offsets[ends], self.metadata)
 
+    def take(self, rows):
+        """The pairs of the given row numbers (int array-like), copied, in that order."""
+        rows = np.asarray(rows, np.int64)
+        pattern = _gather(self.pattern, self.pattern_offsets, rows)
+        return PairBatch(*pattern, *_gather(self.text, self.text_offsets, rows), self.metadata)
+
     def pair(self, i):
         """(pattern, text) of pair i as bytes."""
         return (
@@ -151,6 +157,13 @@ def _flatten(sequences, name):
     return np.frombuffer(b"".join(raw), np.uint8), offsets
 
 
+def _gather(flat, offsets, rows):
+    starts, lengths = offsets[rows], (offsets[1:] - offsets[:-1])[rows]
+    new = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=new[1:])
+    return flat[np.repeat(starts - new[:-1], lengths) + np.arange(new[-1])], new
+
+
 def _split(flat, offsets):
     whole = flat[offsets[0] : offsets[-1]].tobytes()
     ends = (offsets - offsets[0]).tolist()
@@ -169,7 +182,9 @@ def _open_arrow(path):
 
 def _buffers(column):
     """(flat uint8, offsets int64) of a large_binary column; a view of the map when it is one chunk."""
-    chunk = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    chunk = (
+        column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    )
     _, offsets, data = chunk.buffers()
     flat = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     if offsets is None or not offsets.size:

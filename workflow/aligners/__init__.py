@@ -6,13 +6,20 @@ imports without its tool being installed; ``version()`` says why it cannot run. 
 
 import hashlib
 import importlib
-import pkgutil
+import importlib.util
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch
 
 ROOT = Path(__file__).resolve().parents[2]
+
+#: Further folders of adapter files (separated as in PATH), for tools that are not part of the project.
+EXTRA_VARIABLE = "WAVEBENCH_ALIGNERS"
+#: Working memory for one pair in one worker: the same bound for every tool that takes or needs one.
+WORKING_MEMORY_BYTES = 2**30
 
 
 class ToolMissing(Exception):
@@ -33,12 +40,15 @@ class Job:
 class Adapter:
     """One variant of one tool. A worker process holds one and hands it one data set after the other.
 
-    tool, variant: its name in tables. exact: it claims to be optimal under its own objective.
-    sources: files, relative to the project's root, whose content keys its samples (its own file is always among them).
+    tool, variant: its name in tables. device: "cpu" or "cuda". quantity: what its time is called. exact: it claims to
+    be optimal under its own objective. sources: files, relative to the project's root, whose content keys its samples
+    (its own file is always among them).
     """
 
     tool = ""
     variant = ""
+    device = "cpu"
+    quantity = "time_end_to_end"
     exact = True
     sources: tuple[str, ...] = ()
 
@@ -67,6 +77,10 @@ class Adapter:
         """Timed: align every prepared pair and hold the raw answers."""
         raise NotImplementedError
 
+    def own_seconds(self) -> float | None:
+        """Seconds of the last run by the tool's own timer, which then counts; None: the engine's clock counts."""
+        return None
+
     def outputs(self) -> AlignmentResult:
         """Untimed: the raw answers of the last run in this project's scores, status and CIGARs."""
         raise NotImplementedError
@@ -74,18 +88,34 @@ class Adapter:
     def source_hash(self) -> str:
         """Hex digest over the declared sources: a sample of other sources is another tool's sample."""
         digest = hashlib.sha256()
-        own = Path(importlib.import_module(type(self).__module__).__file__).relative_to(ROOT)
-        for name in sorted({str(own), *self.sources}):
-            digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
+        own = Path(sys.modules[type(self).__module__].__file__)
+        for path in [own, *(ROOT / name for name in sorted(self.sources))]:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:16]
 
 
 def load():
-    """{id: Adapter} of every adapter file in this folder."""
+    """{id: Adapter} of every adapter file in this folder and in those of the variable WAVEBENCH_ALIGNERS."""
     found = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda m: m.name):
-        if module.name.startswith("_"):
-            continue
-        for adapter in importlib.import_module(f"{__name__}.{module.name}").adapters():
+    for path in adapter_files():
+        for adapter in _module(path).adapters():
             found[adapter.id] = adapter
     return found
+
+
+def adapter_files():
+    """Paths of the adapter files, this folder's first."""
+    extra = [Path(folder) for folder in os.environ.get(EXTRA_VARIABLE, "").split(os.pathsep) if folder]
+    folders = [Path(__file__).parent, *extra]
+    return [path for folder in folders for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
+
+
+def _module(path):
+    if path.parent == Path(__file__).parent:
+        return importlib.import_module(f"{__name__}.{path.stem}")
+    name = f"{__name__}.extra_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[name]

@@ -1,0 +1,130 @@
+"""Command line: ``python -m wfa_kernels align pairs.seq --edit``."""
+
+import os
+import sys
+
+import click
+from tqdm import tqdm
+
+from wfa_kernels import Affine, AlignError, Edit, PairsError, PenaltyError, align
+from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DESIGNS, DEVICES, SCOPES
+from wfa_kernels.formats import read_pairs
+from wfa_kernels.result import STATUS_NAMES
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+def _penalties(edit, affine):
+    if edit == (affine is not None):
+        raise click.UsageError("give one of --edit and --affine MISMATCH,GAP_OPEN,GAP_EXTEND")
+    if edit:
+        return Edit()
+    try:
+        values = [int(v) for v in affine.split(",")]
+        if len(values) != 3:
+            raise ValueError
+    except ValueError:
+        raise click.UsageError(f"--affine takes three integers such as 4,6,2, not {affine!r}") from None
+    return Affine(*values)
+
+
+def _bytes(_context, _parameter, text):
+    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
+    try:
+        return int(float(number) * _UNITS[unit])
+    except (KeyError, ValueError):
+        raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G") from None
+
+
+def _open_output(path):
+    """A text file to write to; opened before the work so that a path that cannot be written fails at once."""
+    if path == "-":
+        return sys.stdout
+    try:
+        return open(path, "w", encoding="ascii", newline="\n")
+    except OSError as error:
+        raise click.UsageError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def write_tsv(result, sink):
+    """Write ``index score cigar status``, tab-separated with a header; ``*`` = no CIGAR or no alignment."""
+    cigars = result.cigar_strings() if result.cigars is not None else ["*"] * len(result)
+    sink.write("index\tscore\tcigar\tstatus\n")
+    names = [STATUS_NAMES[code] for code in result.status.tolist()]
+    for start in range(0, len(names), 1 << 16):
+        rows = zip(result.scores[start : start + (1 << 16)].tolist(), cigars[start:], names[start:], strict=False)
+        sink.write("".join(f"{i}\t{s}\t{c}\t{name}\n" for i, (s, c, name) in enumerate(rows, start)))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli():
+    """Exact pairwise alignment of DNA by wavefront and bit-parallel kernels."""
+
+
+@cli.command("align", no_args_is_help=True)
+@click.argument("pairs")
+@click.argument("texts", required=False)
+@click.option("--edit", is_flag=True, help="Edit distance.")
+@click.option(
+    "--affine", metavar="X,O,E", help="Gap-affine costs: mismatch, gap open, gap extend. A gap of n costs O + n*E."
+)
+@click.option("--scope", type=click.Choice(SCOPES), default="score", show_default=True, help="What to compute.")
+@click.option("--device", type=click.Choice(DEVICES), default="auto", show_default=True)
+@click.option("--design", type=click.Choice(DESIGNS), default="fast", show_default=True, help="Of the GPU kernels.")
+@click.option("--algorithm", type=click.Choice(ALGORITHMS), default="auto", show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads [default: all cores].")
+@click.option(
+    "--memory-limit", default=f"{DEFAULT_MEMORY_LIMIT >> 30}G", show_default=True, callback=_bytes,
+    help="Working memory over all threads, such as 512M or 4G.",
+)  # fmt: skip
+@click.option("--keep-case", is_flag=True, help="Compare letters as they are; without it they are upper-cased.")
+@click.option("-o", "--output", default="-", show_default=True, help="TSV file to write; - is standard output.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, threads, memory_limit, keep_case,
+                  output, quiet):  # fmt: skip
+    """Align the pairs of PAIRS and write index, score, CIGAR and status, tab-separated.
+
+    PAIRS is a .seq file (a line ">PATTERN", a line "<TEXT", and so on), an Arrow pair file, or "-" for .seq on
+    standard input. With a second file TEXTS, both are FASTA or FASTQ (gzip too), aligned record by record.
+
+    \b
+    Examples:
+      python -m wfa_kernels align pairs.seq --edit -o out.tsv
+      python -m wfa_kernels align pairs.seq --affine 4,6,2 --scope cigar --device cpu
+      python -m wfa_kernels align refs.fa.gz reads.fq.gz --edit --scope cigar
+      cat pairs.seq | python -m wfa_kernels align - --edit > out.tsv
+    """
+    penalties = _penalties(edit, affine)
+    batch = read_pairs(pairs, texts, uppercase=not keep_case)
+    sink = _open_output(output)
+    show = not quiet and sys.stderr.isatty()
+    with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
+        result = align(
+            batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
+            memory_limit=memory_limit, progress=bar.update,
+        )  # fmt: skip
+    write_tsv(result, sink)
+    sink.flush()
+    for name, count in result.refused().items():
+        click.echo(f"warning: {count} of {len(result)} pairs have no alignment: {name}", err=True)
+
+
+def main():
+    """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (AlignError, PairsError, PenaltyError) as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error; keep Python from writing to the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""align(): the one way in. It checks what is asked, picks the kernel and joins the answers."""
+
+import importlib
+
+import numpy as np
+
+from wfa_kernels.pairs import PairBatch
+from wfa_kernels.penalties import MAX_SCORE, Affine, Edit, worst_cost
+
+SCOPES = ("score", "cigar")
+DEVICES = ("cpu", "cuda", "auto")
+DESIGNS = ("fast", "paper")
+ALGORITHMS = ("auto", "wfa", "bpm", "ond")
+SPANS = ("global",)
+DEFAULT_MEMORY_LIMIT = 2 * 2**30
+
+#: (algorithm, penalties) -> stem of the kernel file, the same in reference/ and cpu/.
+_STEMS = {("wfa", Edit): "edit_wfa", ("wfa", Affine): "affine_wfa", ("bpm", Edit): "bpm", ("ond", Edit): "ond"}
+
+
+class AlignError(ValueError):
+    """A request align() cannot serve: the message says what is allowed."""
+
+
+def align(
+    pairs,
+    penalties,
+    scope="score",
+    span="global",
+    device="auto",
+    design="fast",
+    algorithm="auto",
+    threads=None,
+    memory_limit=DEFAULT_MEMORY_LIMIT,
+    progress=None,
+):
+    """Align every pair of a batch exactly.
+
+    pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
+    scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
+    device: "cpu", "cuda", or "auto" (the GPU where one is usable and its kernels serve the request).
+    design: of the GPU kernels, "fast"; "paper" is refused until it is built.
+    algorithm: "wfa", or for edit distance "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks.
+    threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over all threads.
+    progress: callable that is told the number of pairs just done.
+
+    Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
+    out_of_memory and score -1; all others are optimal. Raises AlignError.
+    """
+    _check(pairs, penalties, scope, span, device, design, threads, memory_limit)
+    stem = _stem(algorithm, penalties)
+    _check_worst_cost(pairs, penalties)
+    if _on_gpu(device, design, stem):
+        return _align_cuda(pairs, penalties, scope, threads, memory_limit, progress)
+    return _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress)
+
+
+def _check(pairs, penalties, scope, span, device, design, threads, memory_limit):
+    if not isinstance(pairs, PairBatch):
+        raise AlignError(f"pairs must be a PairBatch, not {type(pairs).__name__}; see PairBatch.from_strings")
+    if not isinstance(penalties, Edit | Affine):
+        raise AlignError(f"penalties must be Edit() or Affine(...), not {penalties!r}")
+    for name, value, allowed in (
+        ("scope", scope, SCOPES),
+        ("span", span, SPANS),
+        ("device", device, DEVICES),
+        ("design", design, DESIGNS),
+    ):
+        if value not in allowed:
+            raise AlignError(f"unknown {name} {value!r}; allowed: {', '.join(allowed)}")
+    for name, value in (("threads", threads), ("memory_limit", memory_limit)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise AlignError(f"{name} must be an integer >= 1, not {value!r}")
+
+
+def _stem(algorithm, penalties):
+    if algorithm not in ALGORITHMS:
+        raise AlignError(f"unknown algorithm {algorithm!r}; allowed: {', '.join(ALGORITHMS)}")
+    wanted = "wfa" if algorithm == "auto" else algorithm
+    stem = _STEMS.get((wanted, type(penalties)))
+    if stem is None:
+        raise AlignError(f"algorithm {algorithm!r} computes edit distance only; use 'wfa' for gap-affine penalties")
+    return stem
+
+
+def _check_worst_cost(pairs, penalties):
+    if not len(pairs):
+        return
+    mismatch, gap_open, gap_extend = (float(p) for p in penalties.triple)
+    m, n = pairs.pattern_lengths.astype(float), pairs.text_lengths.astype(float)
+    replace = np.minimum(m, n) * mismatch + np.abs(m - n) * gap_extend + gap_open
+    worst = int(np.argmax(np.minimum(replace, 2 * gap_open + (m + n) * gap_extend)))
+    cost = worst_cost(penalties, int(m[worst]), int(n[worst]))
+    if cost > MAX_SCORE:
+        raise AlignError(
+            f"pair {worst} ({int(m[worst])} x {int(n[worst])} bp) can cost up to {cost} under {penalties}, "
+            f"past the int32 score limit of {MAX_SCORE}; divide the penalties by a common factor or split the pair"
+        )
+
+
+def _on_gpu(device, design, stem):
+    if device == "cpu":
+        return False
+    served = stem == "edit_wfa" and design == "fast"
+    if device == "auto" and not served:
+        return False
+    from wfa_kernels.cuda import device as gpu
+
+    if device == "auto":
+        return gpu.available() and not gpu.simulated()
+    if not gpu.available():
+        raise AlignError(f"device 'cuda': no usable NVIDIA GPU ({gpu.describe()}); use device 'cpu'")
+    if not served:
+        raise AlignError("device 'cuda' serves Edit() with algorithm 'wfa' and design 'fast' so far; use device 'cpu'")
+    return True
+
+
+def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
+    from wfa_kernels.cpu import schedule
+
+    kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
+    cores = threads or schedule.usable_cores()
+    return schedule.align_batch(kernel, pairs, penalties, scope, cores, memory_limit, progress)
+
+
+def _align_cuda(pairs, penalties, scope, threads, memory_limit, progress):
+    from wfa_kernels.cuda import edit_wfa
+
+    def rescue(rows):
+        return _align_cpu("edit_wfa", pairs.take(rows), penalties, scope, threads, memory_limit, None)
+
+    result = edit_wfa.align_batch(pairs, penalties, scope, memory_limit, rescue)
+    if progress is not None:
+        progress(len(pairs))
+    return result

@@ -1,0 +1,104 @@
+"""Spread a batch over threads: chunks of pairs through one kernel, dynamically, in order of the batch.
+
+The kernels release the GIL, so plain threads serve; chunks even out ragged lengths, give progress something to
+count, and let an interrupt in between two of them.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
+
+#: A chunk holds at most this many bases: some milliseconds of work, against microseconds for a dispatch.
+_CHUNK_BASES = 1 << 20
+_CHUNK_PAIRS = 1 << 15
+
+
+def usable_cores():
+    """Number of cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def chunk_bounds(pairs, threads):
+    """Boundaries int64[c + 1] of chunks that share the bases evenly, several for each thread."""
+    n = len(pairs)
+    ends = (pairs.pattern_offsets - pairs.pattern_offsets[0]) + (pairs.text_offsets - pairs.text_offsets[0])
+    fair = ends[-1] / (threads * 8) if threads > 1 else ends[-1]
+    chunks = max(1, int(np.ceil(ends[-1] / max(1, min(_CHUNK_BASES, fair)))), -(-n // _CHUNK_PAIRS))
+    cuts = np.searchsorted(ends, np.linspace(0, ends[-1], chunks + 1)[1:-1])
+    by_count = np.arange(0, n, _CHUNK_PAIRS)
+    return np.unique(np.concatenate([[0], cuts, by_count, [n]]))
+
+
+def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress=None):
+    """Align a batch with one CPU kernel.
+
+    kernel: a module of wfa_kernels.cpu with ``align_range``. memory_limit: bytes of working memory over all threads;
+    a pair that does not fit its thread's share is tried again alone with all of it, and only then OUT_OF_MEMORY.
+    progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
+    """
+    if not len(pairs):
+        return _join([kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)])
+    bounds = chunk_bounds(pairs, threads).tolist()
+    ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
+    share = memory_limit // max(1, min(threads, len(ranges)))
+
+    def one(bounds_of_chunk):
+        return kernel.align_range(pairs, penalties, scope, *bounds_of_chunk, share)
+
+    parts = []
+    for part in _in_order(one, ranges, threads):
+        parts.append(part)
+        if progress is not None:
+            progress(len(part[0]))
+    if share < memory_limit:
+        _retry_alone(kernel, pairs, penalties, scope, memory_limit, ranges, parts)
+    return _join(parts)
+
+
+def _in_order(work, items, threads):
+    if threads == 1 or len(items) == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        try:
+            yield from pool.map(work, items)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _retry_alone(kernel, pairs, penalties, scope, memory_limit, ranges, parts):
+    """Give every pair that ran out of its share the whole memory limit, one at a time; amends parts."""
+    for which, ((start, stop), part) in enumerate(zip(ranges, parts, strict=True)):
+        starved = np.flatnonzero(part[1] == OUT_OF_MEMORY)
+        if not len(starved):
+            continue
+        cuts = np.unique(np.concatenate([[0], starved, starved + 1, [stop - start]])).tolist()
+        pieces = []
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+            if part[1][a] == OUT_OF_MEMORY:
+                pieces.append(kernel.align_range(pairs, penalties, scope, start + a, start + b, memory_limit))
+            else:
+                pieces.append(_cut(part, a, b))
+        parts[which] = tuple(None if field[0] is None else np.concatenate(field) for field in zip(*pieces, strict=True))
+
+
+def _cut(part, a, b):
+    scores, status, cigars, lengths = part
+    if cigars is None:
+        return scores[a:b], status[a:b], None, None
+    first = int(lengths[:a].sum())
+    return scores[a:b], status[a:b], cigars[first : first + int(lengths[a:b].sum())], lengths[a:b]
+
+
+def _join(parts):
+    scores, status, cigars, lengths = zip(*parts, strict=True)
+    if cigars[0] is None:
+        return AlignmentResult(np.concatenate(scores), np.concatenate(status))
+    lengths = np.concatenate(lengths)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return AlignmentResult(np.concatenate(scores), np.concatenate(status), np.concatenate(cigars), offsets)

@@ -1,0 +1,67 @@
+"""``python -m workflow.race``: run races, name the host, export and import samples."""
+
+import argparse
+import json
+import sys
+
+from wfa_kernels import PairsError
+from workflow.race import bundle, engine, host
+from workflow.race.oracle import OracleError
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m workflow.race", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    run = commands.add_parser("run", help="race the data sets of one experiment")
+    run.add_argument("--experiment", required=True, metavar="YAML")
+    run.add_argument("--lane", required=True, metavar="YAML")
+    run.add_argument("--data", required=True, metavar="DIR", help="folder of <dataset>.arrow")
+    run.add_argument("--out", required=True, metavar="DIR", help="folder to write <dataset>.parquet to")
+    run.add_argument("--store", default="results/store", metavar="DIR", help="finished races [%(default)s]")
+    run.add_argument("--datasets", type=lambda text: text.split(","), metavar="A,B", help="only these")
+    run.add_argument("--host", help="id of this host [derived]")
+    run.add_argument("--time-limit", type=float, metavar="SECONDS", help="start no race that would end later")
+
+    show = commands.add_parser("host", help="print this host's id")
+    show.add_argument("--card", action="store_true", help="print its whole card as JSON")
+
+    export = commands.add_parser("export", help="bundle samples into one file for another machine's tables")
+    export.add_argument("--samples", default="results/samples", metavar="DIR")
+    export.add_argument("--out", required=True, metavar="FILE.zip")
+
+    take = commands.add_parser("import", help="add a bundle's samples to the recorded hosts")
+    take.add_argument("bundle", metavar="FILE.zip")
+    take.add_argument("--recorded", default="results/recorded", metavar="DIR")
+    return parser
+
+
+def main(arguments=None):
+    """Run one command; a user's mistake is one line on stderr and exit code 2."""
+    asked = _parser().parse_args(arguments)
+    try:
+        if asked.command == "run":
+            left = engine.run(
+                asked.experiment, asked.lane, asked.data, asked.out, asked.store, asked.datasets, asked.host,
+                asked.time_limit,
+            )  # fmt: skip
+            return 3 if left else 0
+        if asked.command == "host":
+            print(json.dumps(host.host_card(), indent=1) if asked.card else host.host_id())
+        elif asked.command == "export":
+            print(f"{bundle.export(asked.samples, asked.out)} races written to {asked.out}")
+        else:
+            print(f"{bundle.take(asked.bundle, asked.recorded)} races added to {asked.recorded}")
+    except (engine.EngineError, bundle.BundleError, PairsError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OracleError as error:
+        print(f"error: the exact aligners disagree, nothing can be verified: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

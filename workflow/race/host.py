@@ -1,0 +1,87 @@
+"""The host: its short id, which names samples, and its card, which tables show."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+
+import psutil
+
+#: Overrides the derived id, for hosts whose processor name says too little.
+HOST_VARIABLE = "WAVEBENCH_HOST"
+
+
+def usable_cores():
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_name():
+    """Processor name as the system gives it."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def gpus():
+    """One dict (name, driver, memory_mib, clock_mhz) a GPU, as nvidia-smi lists them; [] where there is none."""
+    if not shutil.which("nvidia-smi"):
+        return []
+    fields = ("name", "driver_version", "memory.total", "clocks.max.sm")
+    query = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [[cell.strip() for cell in line.split(",")] for line in answer.splitlines() if line.strip()]
+    return [dict(zip(("name", "driver", "memory_mib", "clock_mhz"), row, strict=False)) for row in rows]
+
+
+def host_id():
+    """Short id for paths: processor and usable cores, with the GPU first where there is one."""
+    if os.environ.get(HOST_VARIABLE):
+        return _slug(os.environ[HOST_VARIABLE])
+    parts = [f"{cpu_name()} {usable_cores()}c"]
+    found = gpus()
+    if found:
+        count = f"{len(found)}x " if len(found) > 1 else ""
+        parts.insert(0, count + found[0]["name"])
+    return _slug(" ".join(parts))
+
+
+def _slug(text):
+    text = re.sub(r"\((R|TM|C)\)|\bCPU\b|\bProcessor\b|@.*$", " ", text, flags=re.IGNORECASE)
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
+
+
+def host_card(host=None):
+    """What a reader needs to know of the machine: a JSON-able dict."""
+    memory = psutil.virtual_memory()
+    frequency = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
+    return {
+        "id": host or host_id(),
+        "cpu": cpu_name(),
+        "cores": usable_cores(),
+        "clock_mhz": round(frequency.current) if frequency and frequency.current else None,
+        "memory_gib": round(memory.total / 2**30, 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "numba": _version("numba"),
+        "numpy": _version("numpy"),
+        "gpus": gpus(),
+    }
+
+
+def _version(package):
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

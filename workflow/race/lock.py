@@ -1,0 +1,48 @@
+"""One race at a time on a host, whatever the checkout: an advisory lock that dies with its process."""
+
+import contextlib
+import fcntl
+import os
+import sys
+import tempfile
+import time
+
+
+def lock_path():
+    """The host's lock file."""
+    return os.path.join(tempfile.gettempdir(), "wavebench-race.lock")
+
+
+@contextlib.contextmanager
+def host_lock(path=None, poll_s=1.0, out=sys.stderr):
+    """Hold the host's race lock; waits, and says so once, while another race holds it."""
+    descriptor = _open(path or lock_path())
+    try:
+        waited = False
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not waited:
+                    holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "unknown"
+                    print(f"waiting: another race runs on this host ({holder})", file=out, flush=True)
+                    waited = True
+                time.sleep(poll_s)
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()} in {os.getcwd()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open(path):
+    # Another user may own the file: it is then opened without O_CREAT, which a sticky folder refuses for it, and
+    # read-only if need be; flock works on any descriptor.
+    for flags in (os.O_RDWR, os.O_RDONLY):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            return os.open(path, flags)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    os.fchmod(descriptor, 0o666)
+    return descriptor

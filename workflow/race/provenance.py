@@ -1,0 +1,47 @@
+"""Where and when samples were made: commit, time and the keys that say whether a finished race still stands."""
+
+import hashlib
+import json
+import os
+import subprocess
+from datetime import UTC, datetime
+
+from workflow.aligners import ROOT
+
+#: The commit, for a copy of the project without its git folder.
+COMMIT_VARIABLE = "WAVEBENCH_COMMIT"
+
+
+def commit():
+    """Commit of the checkout, with ``+dirty`` when tracked files differ from it; "unknown" outside git."""
+    if os.environ.get(COMMIT_VARIABLE):
+        return os.environ[COMMIT_VARIABLE]
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + ("+dirty" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _git(*arguments):
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    ).stdout.strip()
+
+
+def now_utc():
+    """Time as ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def race_key(plan, conductor, dataset_hash, host):
+    """Digest of all that a race depends on: plan, data set, host, and each tool's version and sources.
+
+    The commit is not part of it: a commit that touches none of these does not make a race run again.
+    """
+    tools = {
+        tool: [conductor.versions.get(tool, conductor.missing.get(tool)), conductor.adapters[tool].source_hash()]
+        for tool in plan.tools
+    }
+    fields = {**{k: str(v) for k, v in vars(plan).items()}, "data": dataset_hash, "host": host, "by_tool": tools}
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

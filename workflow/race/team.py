@@ -1,0 +1,77 @@
+"""The conductor's side of a worker: start it, ask it with a time limit, know how it died."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from multiprocessing.connection import Connection
+
+import psutil
+
+#: Part of the machine's memory one tool may take.
+MEMORY_SHARE = 0.7
+#: Libraries may not start threads of their own behind a single-thread cell's back.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class WorkerFailed(Exception):
+    """A worker that gave no answer. status: "timeout", "crashed" or "out_of_memory"; reason: text for the tables."""
+
+    def __init__(self, status, reason):
+        super().__init__(f"{status}: {reason}")
+        self.status, self.reason = status, reason
+
+
+class Worker:
+    """A tool's process. ask() raises WorkerFailed, and the process is then gone."""
+
+    def __init__(self, tool, device="cpu"):
+        ours, theirs = socket.socketpair()
+        memory = int(psutil.virtual_memory().total * MEMORY_SHARE) if device == "cpu" else 0
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory)],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=sys.stderr,
+            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+        )  # fmt: skip
+        theirs.close()
+        self.opened, self.prepared = None, set()  # the data set and the cells it holds
+        self.pipe = Connection(ours.detach())
+
+    @property
+    def alive(self):
+        """Whether it can be asked."""
+        return not self.pipe.closed
+
+    def ask(self, timeout_s, method, *arguments):
+        """Answer of the worker's method; raises WorkerFailed after timeout_s or when it fails."""
+        try:
+            self.pipe.send((method, arguments))
+            if not self.pipe.poll(timeout_s):
+                self.stop()
+                raise WorkerFailed("timeout", f"no answer within {timeout_s:g} s")
+            kind, value = self.pipe.recv()
+        except (EOFError, ConnectionError, OSError):
+            code = self.stop()
+            raise WorkerFailed(*_cause(code)) from None
+        if kind == "failed":
+            self.stop()
+            raise WorkerFailed("out_of_memory" if value == "out of memory" else "crashed", value)
+        return value
+
+    def stop(self):
+        """End the process; its exit code, or minus the signal that had ended it."""
+        self.pipe.close()
+        try:
+            return self.process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+def _cause(code):
+    if code == -signal.SIGKILL:
+        return "out_of_memory", "its process was killed, as the system does when memory runs out"
+    if code < 0:
+        return "crashed", f"its process ended by signal {signal.Signals(-code).name}"
+    return "crashed", f"its process ended with exit code {code}"

@@ -1,0 +1,151 @@
+"""Verify a tool's answers: scores against exact ones, CIGARs letter by letter, counts and failing pairs kept."""
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numba import njit
+
+from wfa_kernels.result import NO_SCORE, OK
+
+#: Failing pairs named in a sample; all are counted.
+NAMED_FAILURES = 20
+
+INVALID = -1
+
+
+@dataclass
+class Verdict:
+    """Counts over the pairs verified; add() joins those of two shards."""
+
+    pairs: int = 0
+    answered: int = 0
+    judged: int = 0  # answered pairs for which an exact score is known
+    native_right: int = 0
+    affine_judged: int = 0
+    affine_right: int = 0
+    refused: dict = field(default_factory=dict)
+    failing: list = field(default_factory=list)  # [pair number, why]
+
+    def add(self, other):
+        """This verdict with another's counts added."""
+        for name in ("pairs", "answered", "judged", "native_right", "affine_judged", "affine_right"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, count in other.refused.items():
+            self.refused[name] = self.refused.get(name, 0) + count
+        self.failing = (self.failing + other.failing)[:NAMED_FAILURES]
+        return self
+
+    def as_dict(self):
+        """Plain dict, for a pipe."""
+        return asdict(self)
+
+    @property
+    def recall_native(self):
+        """Fraction of the judged pairs that are optimal under the tool's own objective, with a valid CIGAR."""
+        return self.native_right / self.judged if self.judged else None
+
+    @property
+    def recall_affine(self):
+        """Fraction of the judged pairs whose CIGAR is optimal under the experiment's affine penalties."""
+        return self.affine_right / self.affine_judged if self.affine_judged else None
+
+    @property
+    def coverage(self):
+        """Fraction of all pairs that the tool answered."""
+        return self.answered / self.pairs if self.pairs else None
+
+
+def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0):
+    """Check the answers of one tool on one batch.
+
+    pairs: PairBatch of n. result: AlignmentResult of n. objective: the penalties the tool optimises.
+    exact_native: int32[n] exact scores under them. affine, exact_affine: the experiment's affine penalties and exact
+    scores, to re-score CIGARs under, or None. first: number of the first pair, for naming failures.
+    A right pair has the exact score and, where there are CIGARs, a valid one that costs just that.
+    """
+    answered = result.status == OK
+    judged = answered & (exact_native != NO_SCORE)
+    right = judged & (result.scores == exact_native)
+    costs = None
+    if result.cigars is not None:
+        costs = cigar_costs(pairs, result, objective.triple)
+        right &= costs == result.scores
+    verdict = Verdict(len(pairs), int(answered.sum()), int(judged.sum()), int(right.sum()), refused=result.refused())
+    if affine is not None and result.cigars is not None:
+        affine_judged = answered & (exact_affine != NO_SCORE)
+        affine_costs = cigar_costs(pairs, result, affine.triple)
+        verdict.affine_judged = int(affine_judged.sum())
+        verdict.affine_right = int((affine_judged & (affine_costs == exact_affine)).sum())
+    for i in np.flatnonzero(judged & ~right)[:NAMED_FAILURES].tolist():
+        verdict.failing.append([first + i, _why(i, result, exact_native, costs)])
+    return verdict
+
+
+def _why(i, result, exact, costs):
+    if result.scores[i] != exact[i]:
+        return f"score {int(result.scores[i])}, exact {int(exact[i])}"
+    if costs[i] == INVALID:
+        return "its CIGAR does not fit the sequences"
+    return f"its CIGAR costs {int(costs[i])}, its score is {int(result.scores[i])}"
+
+
+def cigar_costs(pairs, result, triple):
+    """Cost int64[n] of each CIGAR under (mismatch, gap_open, gap_extend); INVALID where it does not fit the pair.
+
+    It must consume both sequences whole, ``=`` only equal letters and ``X`` only different ones.
+    """
+    return _costs(
+        pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, result.cigars, result.cigar_offsets,
+        *(np.int64(p) for p in triple),
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _costs(pattern, pattern_offsets, text, text_offsets, cigars, cigar_offsets, mismatch, gap_open, gap_extend):
+    costs = np.empty(len(pattern_offsets) - 1, np.int64)
+    for i in range(len(costs)):
+        p = pattern[pattern_offsets[i] : pattern_offsets[i + 1]]
+        t = text[text_offsets[i] : text_offsets[i + 1]]
+        cigar = cigars[cigar_offsets[i] : cigar_offsets[i + 1]]
+        costs[i] = _cost(p, t, cigar, mismatch, gap_open, gap_extend)
+    return costs
+
+
+@njit(nogil=True, cache=True)
+def _cost(p, t, cigar, mismatch, gap_open, gap_extend):
+    v = h = cost = 0
+    previous = 0
+    for element in cigar:
+        run, operation = np.int64(element >> 4), element & 15
+        if run < 1:
+            return INVALID
+        if operation == 7 or operation == 8:
+            if v + run > len(p) or h + run > len(t):
+                return INVALID
+            for j in range(run):
+                if (p[v + j] == t[h + j]) != (operation == 7):
+                    return INVALID
+            v += run
+            h += run
+            cost += mismatch * run if operation == 8 else 0
+        elif operation == 1 or operation == 2:
+            if operation == 1:
+                h += run
+            else:
+                v += run
+            # A gap split into two elements is still one gap.
+            cost += gap_extend * run + (gap_open if operation != previous else 0)
+        else:
+            return INVALID
+        previous = operation
+    return cost if v == len(p) and h == len(t) else INVALID
+
+
+def output_hash(result):
+    """Hex digest of a result's scores, status and CIGARs: equal outputs need not be verified twice."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (result.scores, result.status, result.cigars, result.cigar_offsets):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()

@@ -1,0 +1,238 @@
+"""A worker: one tool in one process for a whole experiment, with shard processes forked from it.
+
+The conductor speaks to it over a socket: each request is a tuple (command, arguments), each answer ("ok", value) or
+("failed", status, reason). A worker that loses its conductor dies.
+"""
+
+import contextlib
+import ctypes
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from wfa_kernels import PairBatch
+from workflow import aligners
+from workflow.race import verify as verification
+
+#: Pairs of the first call, which compiles and loads.
+WARM_UP_PAIRS = 8
+_PR_SET_PDEATHSIG = 1
+
+
+class Cell:
+    """One job of the tool on the first n pairs of a data set, split into shards."""
+
+    def __init__(self, adapter, job, pairs):
+        self.adapter, self.job, self.pairs = adapter, job, pairs
+        adapter.prepare(pairs, job)
+
+    def run(self):
+        """Seconds at which the run began and ended, on the host's monotonic clock."""
+        gc.disable()
+        try:
+            begin = time.monotonic()
+            self.adapter.run()
+            return begin, time.monotonic()
+        finally:
+            gc.enable()
+
+
+def fresh_adapter(tool):
+    """A new adapter object of the given id: cells of one worker must not share state."""
+    return aligners.load()[tool]
+
+
+def shard_bounds(pairs, shards):
+    """Contiguous [start, stop) ranges of about equal bases, one a shard; some may be empty."""
+    ends = pairs.pattern_offsets - pairs.pattern_offsets[0] + pairs.text_offsets - pairs.text_offsets[0]
+    cuts = np.searchsorted(ends, np.linspace(0, ends[-1], shards + 1))
+    cuts[0], cuts[-1] = 0, len(pairs)
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+class Shard:
+    """The work of one process: cells by key, over its own range of the pairs."""
+
+    def __init__(self, tool, index):
+        self.tool, self.index = tool, index
+        self.path, self.pairs, self.cells = None, None, {}
+
+    def open(self, path):
+        """Map a data set and forget the cells of the one before."""
+        self.path, self.pairs, self.cells = path, PairBatch.from_arrow(path), {}
+
+    def prepare(self, key, job, n, shards):
+        """Prepare the cell on this shard's part of the first n pairs."""
+        if self.index >= shards:
+            return
+        start, stop = shard_bounds(self.pairs[:n], shards)[self.index]
+        self.cells[key] = (start, Cell(fresh_adapter(self.tool), job, self.pairs[start:stop]))
+
+    def run(self, key, begin_at):
+        """Run the cell, at a given instant where one is given; (begin, end), or None where this shard has no part."""
+        if key not in self.cells:
+            return None
+        if begin_at is not None:
+            while time.monotonic() < begin_at:
+                pass
+        return self.cells[key][1].run()
+
+    def outcome(self, key):
+        """Hash of the last run's outputs."""
+        return verification.output_hash(self.cells[key][1].adapter.outputs()) if key in self.cells else ""
+
+    def verify(self, key, native_path, affine_path):
+        """Verdict on the last run's outputs against the exact scores kept in .npy files."""
+        if key not in self.cells:
+            return verification.Verdict()
+        start, cell = self.cells[key]
+        rows = slice(start, start + len(cell.pairs))
+        result = cell.adapter.outputs()
+        affine = cell.job.penalties if affine_path else None
+        return verification.verify(
+            cell.pairs, result, cell.adapter.objective(cell.job), np.load(native_path, mmap_mode="r")[rows],
+            affine, np.load(affine_path, mmap_mode="r")[rows] if affine_path else None, start,
+        )  # fmt: skip
+
+    def drop(self, key):
+        """Forget a cell."""
+        self.cells.pop(key, None)
+
+
+class Team:
+    """The leader's own shard and those of the processes forked from it."""
+
+    def __init__(self, tool):
+        self.tool, self.own, self.forked = tool, Shard(tool, 0), []
+
+    def warm_up(self, jobs, path, shards):
+        """First call of every job on a few pairs, compilation included; {scope: seconds}. Then forks the shards.
+
+        Forked after compilation, so the shards share its memory and pay it once.
+        """
+        took = {}
+        pairs = PairBatch.from_arrow(path)[:WARM_UP_PAIRS]
+        for job in jobs:
+            begin = time.monotonic()
+            Cell(fresh_adapter(self.tool), job, pairs).run()
+            took[job.scope] = time.monotonic() - begin
+        for index in range(1, shards):
+            self.forked.append(_fork_shard(self.tool, index))
+        return took
+
+    def everyone(self, method, *arguments):
+        """Call a method of every shard, the forked ones at the same time; their answers, own first."""
+        for pipe in self.forked:
+            pipe.send((method, arguments))
+        answers = [getattr(self.own, method)(*arguments)]
+        for pipe in self.forked:
+            kind, value = pipe.recv()
+            if kind == "failed":
+                raise RuntimeError(value)
+            answers.append(value)
+        return answers
+
+    def open(self, path):
+        """Map a data set in every shard."""
+        self.everyone("open", path)
+
+    def prepare(self, key, job, n, shards):
+        """Prepare a cell over the given number of shards."""
+        self.everyone("prepare", key, job, n, shards)
+
+    def run(self, key, shards, barrier_s=0.004):
+        """Seconds of one run: of the one shard, or from a common start to the end of the slowest."""
+        if shards == 1:
+            begin, end = self.own.run(key, None)
+            return end - begin
+        begin_at = time.monotonic() + barrier_s
+        spans = [span for span in self.everyone("run", key, begin_at) if span]
+        return max(end for _, end in spans) - begin_at
+
+    def outcome(self, key):
+        """One hash over the outputs of all shards."""
+        return "".join(self.everyone("outcome", key))
+
+    def verify(self, key, native_path, affine_path):
+        """The joint verdict of all shards."""
+        total = verification.Verdict()
+        for verdict in self.everyone("verify", key, native_path, affine_path):
+            total.add(verdict)
+        return total
+
+    def drop(self, key):
+        """Forget a cell everywhere."""
+        self.everyone("drop", key)
+
+    def peak_rss_bytes(self, reset=False):
+        """Peak resident memory of this process since the last reset, where the system tells."""
+        if reset:
+            with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as control:
+                control.write("5")
+            return None
+        with contextlib.suppress(OSError), open("/proc/self/status") as lines:
+            for line in lines:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        return None
+
+
+def die_with_parent():
+    """Be killed when the parent goes, however it goes (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def limit_memory(bytes_):
+    """Cap this process' address space, so that a tool that asks for too much fails alone."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
+
+
+def _fork_shard(tool, index):
+    ours, theirs = multiprocessing.Pipe()
+    if os.fork() == 0:
+        ours.close()
+        die_with_parent()
+        _serve(Shard(tool, index), theirs)
+        os._exit(0)
+    theirs.close()
+    return ours
+
+
+def _serve(target, pipe):
+    """Answer (method, arguments) requests with the target's methods until the pipe closes."""
+    while True:
+        try:
+            method, arguments = pipe.recv()
+        except (EOFError, ConnectionError):
+            return
+        try:
+            pipe.send(("ok", getattr(target, method)(*arguments)))
+        except MemoryError:
+            pipe.send(("failed", "out of memory"))
+        except Exception as error:  # a tool may raise anything; the race goes on without it
+            pipe.send(("failed", f"{type(error).__name__}: {error}"))
+
+
+def main():
+    """``python -m workflow.race.worker TOOL SOCKET MEMORY``: serve the conductor on an inherited socket.
+
+    MEMORY: bytes of address space the tool may have, 0 for no cap.
+    """
+    tool, descriptor, memory = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    die_with_parent()
+    if memory:
+        limit_memory(memory)
+    _serve(Team(tool), Connection(descriptor))
+
+
+if __name__ == "__main__":
+    main()

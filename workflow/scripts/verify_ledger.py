@@ -1,0 +1,44 @@
+"""The ledger of verification: one line a verified cell of this lane's races, wrong answers first.
+
+Wrong answers do not stop the workflow: their times are struck out in the tables, and the ledger names the pairs.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from workflow.race import samples
+
+_COLUMNS = (
+    "experiment", "dataset", "tool", "variant", "threads", "scope", "exact", "pairs", "verified", "recall_native",
+    "recall_affine", "coverage", "refused", "failing_pairs", "status", "reason", "dataset_hash", "output_hash",
+)  # fmt: skip
+
+
+def ledger(paths):
+    """DataFrame of the verified cells of the given race files, those that break their promise first."""
+    frames = [samples.read(path)[0].to_pandas() for path in paths]
+    rows = pd.concat(frames, ignore_index=True)
+    rows = rows[~rows["twin"]].drop_duplicates(["race_id", *_COLUMNS[2:8]])[list(_COLUMNS)]
+    broken = rows["exact"] & (rows["recall_native"] < 1)
+    return rows.assign(broken=broken).sort_values(["broken", "experiment", "dataset"], ascending=[False, True, True])
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--races", nargs="+", required=True, metavar="PARQUET")
+    parser.add_argument("--out", required=True)
+    asked = parser.parse_args()
+    rows = ledger(asked.races)
+    Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
+    rows.to_csv(asked.out, index=False)
+    verified = rows["verified"].fillna(0).astype(int).sum()
+    broken = int(rows["broken"].sum())
+    print(f"{len(rows)} cells, {verified} answers verified, {broken} cells with wrong answers", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
