@@ -9,6 +9,7 @@ Importing compiles nothing and needs no GPU.
 
 from wfa_kernels.api import AlignError, align
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
+from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
 from wfa_kernels.result import AlignmentResult
@@ -26,4 +27,6 @@ __all__ = [
     "align",
     "format_packed",
     "pack_strings",
+    "read_pairs",
+    "write_seq",
 ]

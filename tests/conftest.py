@@ -1,0 +1,33 @@
+"""What all tests share: the hypothesis profiles and the real data of ``--real-data DIR``."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: the first example of a test compiles its kernel. The quick profile draws the same examples every time,
+# so that a failure is a change of the code; HYPOTHESIS_PROFILE=thorough looks further.
+_COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=50, derandomize=True, **_COMMON)
+settings.register_profile("thorough", max_examples=2000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--real-data", metavar="DIR", help="directory of real reads and references to test on")
+
+
+def pytest_configure(config):
+    given = config.getoption("--real-data")
+    if given is not None and not Path(given).is_dir():
+        raise pytest.UsageError(f"--real-data {given}: no such directory")
+
+
+@pytest.fixture(scope="session")
+def real_data_dir(pytestconfig):
+    """Directory given by ``--real-data``, as an absolute Path; the test is left out without one."""
+    given = pytestconfig.getoption("--real-data")
+    if given is None:
+        pytest.skip("needs real reads: give --real-data DIR")
+    return Path(given).resolve()

@@ -1,0 +1,309 @@
+"""Real reads: fetching, the table, and mapping against a known truth and against --real-data."""
+
+import gzip
+import hashlib
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.naive import edit_distance
+from tests.real_data import ROWS, write_table
+from wfa_kernels import PairBatch
+from workflow.scripts import map_reads as mapping
+from workflow.scripts.fetch import cached_name, fetch
+from workflow.scripts.real_data import COLUMNS, RealDataError, read_table
+
+CONTENT = np.random.default_rng(0).bytes(100_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+needs_mappy = pytest.mark.skipif(find_spec("mappy") is None, reason="mappy is not installed (it compiles C)")
+COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """/good: the content; /cut: less than announced; /slow: nothing; anything else: 404. Counts the good answers."""
+
+    served = 0
+
+    def do_GET(self):
+        if self.path == "/slow/x":
+            self.server.patience.wait(20)
+            return
+        known = self.path.startswith(("/good", "/cut"))
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", str(len(CONTENT)) if known else "0")
+        self.end_headers()
+        if known:
+            Handler.served += 1
+            self.wfile.write(CONTENT[: 1000 if self.path.startswith("/cut") else None])
+
+    def log_message(self, *_arguments):
+        """Quiet."""
+
+
+@pytest.fixture
+def url():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.patience, Handler.served = threading.Event(), 0
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.patience.set()
+    server.shutdown()
+    server.server_close()
+
+
+def files_in(folder):
+    return sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+
+
+def test_url_is_downloaded_once_and_checked(url, tmp_path):
+    cache, source = tmp_path / "cache", f"{url}/good/reads.fa.gz?x=1"
+    path = fetch(source, SHA256.upper(), cache)
+    assert Path(path).read_bytes() == CONTENT
+    assert path.endswith("-reads.fa.gz")
+    assert fetch(source, SHA256, cache) == fetch(source, "", cache) == path
+    assert (Handler.served, files_in(cache)) == (1, [cached_name(source)])
+
+
+def test_damaged_cache_is_downloaded_again(url, tmp_path):
+    source = f"{url}/good/x"
+    path = fetch(source, SHA256, tmp_path)
+    with open(path, "wb") as sink:
+        sink.write(b"damaged")
+    assert Path(fetch(source, SHA256, tmp_path)).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("path", "sha256", "message"),
+    [
+        ("/none/x", "", "cannot be downloaded .HTTP 404"),
+        ("/cut/x", "", f"cut off after 1000 of {len(CONTENT)} bytes"),
+        ("/slow/x", "", "cannot be downloaded .*timed out"),
+        ("/good/x", "0" * 64, f"sha256 is {SHA256}, not {'0' * 64}"),
+    ],
+)
+def test_failed_downloads_name_the_url_and_leave_nothing(url, tmp_path, path, sha256, message):
+    with pytest.raises(RealDataError, match=message) as caught:
+        fetch(url + path, sha256, tmp_path, timeout_s=0.5)
+    assert url + path in str(caught.value)
+    assert files_in(tmp_path) == []
+
+
+def test_refused_connection_is_one_error(tmp_path):
+    with pytest.raises(RealDataError, match="http://127.0.0.1:9/x: cannot be downloaded"):
+        fetch("http://127.0.0.1:9/x", "", tmp_path)
+
+
+def test_local_paths_are_used_where_they_lie(tmp_path):
+    path = tmp_path / "a b.fa"
+    path.write_bytes(CONTENT)
+    for source in (str(path), path.as_uri()):
+        assert fetch(source, SHA256, tmp_path / "cache") == str(path)
+        with pytest.raises(RealDataError, match=f"sha256 is {SHA256}, not {'0' * 64}"):
+            fetch(source, "0" * 64, tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+    for source, message in (
+        ("none.fa", "no such file"),
+        (str(tmp_path), "is a directory"),
+        ("s3://b/x", "unknown kind"),
+    ):
+        with pytest.raises(RealDataError, match=message):
+            fetch(source, "", tmp_path / "cache")
+
+
+GOOD_ROW = ("ecoli", "nanopore", "map-ont", "reads.fq", "", "ref.fa", "")
+
+
+def table(tmp_path, *rows, header=COLUMNS):
+    path = tmp_path / "real_data.tsv"
+    path.write_text("# a comment\n\n" + "".join("\t".join(row) + "\n" for row in (header, *rows)))
+    return path
+
+
+def test_table_is_read(tmp_path):
+    rows = read_table(table(tmp_path, GOOD_ROW, ("b", *GOOD_ROW[1:4], "0" * 64, *GOOD_ROW[5:])))
+    assert [row.dataset for row in rows] == ["real_ecoli", "real_b"]
+    assert (rows[0].preset, rows[0].reads_sha256, rows[1].reads_sha256) == ("map-ont", "", "0" * 64)
+
+
+def test_the_shipped_table_has_no_rows_and_its_examples_are_valid(tmp_path):
+    shipped = Path(__file__).parents[1] / "config" / "real_data.tsv"
+    assert read_table(shipped) == []
+    lines = shipped.read_text().splitlines()
+    path = tmp_path / "examples.tsv"
+    path.write_text("\n".join([lines[-1], *(line[2:] for line in lines if line.count("\t") == 6 and line[0] == "#")]))
+    assert len(read_table(path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        (0, "a/b", "line 4: column name: 'a/b' must be letters"),
+        (0, "", "line 4: column name"),
+        (1, "martian", "line 4: column technology: 'martian' is not one of illumina_150,"),
+        (2, "map-all", "line 4: column preset: 'map-all' is not one of sr,"),
+        (3, "", "line 4: column reads: is empty"),
+        (4, "abc", "line 4: column reads_sha256: must be 64 hex digits or empty, not 'abc'"),
+        (5, " ", "line 4: column reference: is empty"),
+        (6, "x" * 64, "line 4: column reference_sha256"),
+    ],
+)
+def test_bad_rows_name_file_line_and_column(tmp_path, column, value, message):
+    row = [*GOOD_ROW]
+    row[column] = value
+    with pytest.raises(RealDataError, match=f"real_data.tsv: {message}"):
+        read_table(table(tmp_path, row))
+
+
+def test_bad_tables(tmp_path):
+    with pytest.raises(RealDataError, match="line 5: column name: 'ecoli' stands twice"):
+        read_table(table(tmp_path, GOOD_ROW, GOOD_ROW))
+    with pytest.raises(RealDataError, match="line 4: 6 tab-separated columns, not 7"):
+        read_table(table(tmp_path, GOOD_ROW[:6]))
+    with pytest.raises(RealDataError, match="line 3: the header must be"):
+        read_table(table(tmp_path, header=("name", "reads")))
+    with pytest.raises(RealDataError, match="none.tsv: no such file"):
+        read_table(tmp_path / "none.tsv")
+
+
+def random_dna(rng, length):
+    return bytes(rng.choice(np.frombuffer(b"ACGT", np.uint8), length))
+
+
+def reverse_complement(sequence):
+    return sequence.translate(COMPLEMENT)[::-1]
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory):
+    """Reads of known slices of two contigs, every second one from the reverse strand; and where they are from.
+
+    Read k has one mismatch in its middle; reads 0-9 have 100 foreign letters before, 40-44 are foreign altogether.
+    """
+    folder, rng = tmp_path_factory.mktemp("truth"), np.random.default_rng(7)
+    contigs = {"one": random_dna(rng, 20_000), "two": random_dna(rng, 10_000)}
+    reads, slices = [], []
+    for k in range(40):
+        name = ("one", "two")[k % 3 == 0]
+        start = int(rng.integers(0, len(contigs[name]) - 1000))
+        text = bytearray(contigs[name][start : start + 1000])
+        text[500] = ord("A") if text[500] != ord("A") else ord("C")
+        slices.append((contigs[name][start : start + 1000], bytes(text)))
+        reads.append((random_dna(rng, 100) if k < 10 else b"") + (reverse_complement(text) if k % 2 else bytes(text)))
+    reads += [random_dna(rng, 1000) for _ in range(5)]
+    with gzip.open(folder / "reads.fq.gz", "wb") as sink:
+        for k, read in enumerate(reads):
+            sink.write(b"@r%d x\n%s\n+\n%s\n" % (k, read.lower(), b"!" * len(read)))
+    with open(folder / "ref.fa", "wb") as sink:
+        for name, contig in contigs.items():
+            sink.write(b">%s some words\n%s\n%s\n" % (name.encode(), contig[:777].lower(), contig[777:]))
+    return folder, slices
+
+
+@needs_mappy
+def test_pairs_are_the_slices_the_reads_came_from(truth):
+    folder, slices = truth
+    pairs, counts = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3)
+    assert (counts.reads, counts.mapped, counts.unmapped, counts.reads_beyond_cap) == (45, 40, 5, 0)
+    assert counts.reverse_strand == 20
+    assert counts.pairs_with_non_acgt == 0
+    found, exact = [pairs.pair(i) for i in range(len(pairs))], set(slices)
+    # A mapper may clip or add a few letters at a slice's ends; most hits end exactly where the read does.
+    assert sum(pair in exact for pair in found) >= 30
+    for pattern, text in found:
+        assert any(pattern[20:-20] in p and text[20:-20] in t for p, t in slices)
+        assert edit_distance(pattern, text) <= 5
+    assert 10 * 80 <= counts.clipped_bases <= 10 * 120
+    assert counts.mismatches >= 40
+    assert [pair for pair in found if pair in exact] != [pair for pair in slices if pair in found]  # shuffled
+
+
+@needs_mappy
+def test_order_is_seeded_and_threads_change_nothing(truth):
+    folder, _ = truth
+    one = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3)
+    two = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3, threads=3)
+    other = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=4)
+    assert (one[0].content_hash(), one[1]) == (two[0].content_hash(), two[1])
+    assert one[0].content_hash() != other[0].content_hash()
+    assert sorted(one[0].patterns()) == sorted(other[0].patterns())
+
+
+@needs_mappy
+def test_cap_takes_the_first_pairs_and_counts_the_rest(truth):
+    folder, _ = truth
+    whole, _ = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3)
+    part, counts = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3, cap=7, threads=2)
+    assert part.content_hash() == whole[:7].content_hash()
+    assert counts.mapped == 7
+    assert counts.reads_tried == counts.mapped + counts.unmapped
+    assert counts.reads_tried + counts.reads_beyond_cap == 45
+
+
+def run(folder, *arguments, reads="reads.fq.gz", name="x"):
+    files = ("--reads", folder / reads, "--reference", folder / "ref.fa")
+    kind = ("--technology", "nanopore", "--preset", "map-ont", "--name", name)
+    command = [sys.executable, "-m", "workflow.scripts.map_reads", *files, *kind, *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+@needs_mappy
+def test_command_line_writes_pairs_and_counts(truth, tmp_path):
+    done = run(truth[0], "--seed", 3, "-o", tmp_path / "x.arrow", "--report", tmp_path / "x.json")
+    assert done.returncode == 0, done.stderr
+    pairs, report = PairBatch.from_arrow(tmp_path / "x.arrow"), json.loads((tmp_path / "x.json").read_text())
+    meta = pairs.metadata
+    assert (meta["dataset"], meta["model"], meta["error"], meta["seed"]) == ("real_x", "mapped", "", "3")
+    assert json.loads(meta["realised"]) == report["realised"]
+    assert (report["realised"]["pairs"], report["realised"]["unmapped"]) == (40, 5)
+    assert json.loads(meta["parameters"])["technology"] == "nanopore"
+    assert int(meta["length_bp"]) == round(pairs.pattern_lengths.mean())
+
+
+@needs_mappy
+def test_command_line_mistakes_are_one_message_and_exit_2(truth, tmp_path):
+    folder = truth[0]
+    foreign = folder / "foreign.fa"
+    foreign.write_bytes(b">a\n" + random_dna(np.random.default_rng(1), 500) + b"\n")
+    good = ("-o", tmp_path / "x.arrow", "--report", tmp_path / "x.json")
+    for done, message in (
+        (run(folder, *good, reads="foreign.fa"), "none of 1 reads maps"),
+        (run(folder, *good, reads="none.fa"), "none.fa: no such file"),
+        (run(folder, *good, "--technology", "martian"), "'martian' is not one of"),
+        (run(folder, *good, "--preset", "best"), "'best' is not one of"),
+        (run(folder, *good, name="a/b"), "--name: 'a/b' must be"),
+        (run(folder, "-o", tmp_path / "no" / "x", "--report", tmp_path / "x.json"), "cannot be written"),
+    ):
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+        assert message in done.stderr
+    assert files_in(tmp_path) == []
+
+
+def test_missing_mappy_is_said(truth, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mappy", None)
+    with pytest.raises(RealDataError, match="needs mappy, which is not installed"):
+        mapping.map_reads(truth[0] / "reads.fq.gz", truth[0] / "ref.fa", "map-ont")
+
+
+@needs_mappy
+@pytest.mark.parametrize("name", [row[0] for row in ROWS])
+def test_real_reads_map(real_data_dir, tmp_path, name):
+    write_table(real_data_dir, tmp_path / "real_data.tsv")
+    (row,) = [row for row in read_table(tmp_path / "real_data.tsv") if row.name == name]
+    reads, reference = fetch(row.reads, row.reads_sha256), fetch(row.reference, row.reference_sha256)
+    pairs, counts = mapping.map_reads(reads, reference, row.preset, cap=300, threads=2)
+    assert counts.mapped == len(pairs) >= 100
+    assert counts.mapped > 0.8 * counts.reads_tried
+    assert counts.mapped + counts.unmapped + counts.reads_beyond_cap == counts.reads
+    assert (pairs.pattern_lengths > 0).all()
+    assert (pairs.text_lengths > 0).all()
+    # The optimal distance is at most that of the mapper's alignment; NM counts N as a difference, as bytes do not.
+    short = [i for i in range(len(pairs)) if pairs.pattern_lengths[i] < 2000]
+    edits = counts.mismatches + counts.insertions + counts.deletions
+    assert sum(edit_distance(*pairs.pair(i)) for i in short) <= edits

@@ -1,0 +1,123 @@
+"""PairBatch: construction, slices, Arrow files."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wfa_kernels import PairBatch, PairsError
+
+SEQUENCES = st.lists(st.tuples(st.binary(max_size=30), st.binary(max_size=30)), max_size=20)
+
+
+def batch(*pairs):
+    return PairBatch.from_strings([p for p, _ in pairs], [t for _, t in pairs])
+
+
+@given(SEQUENCES)
+def test_from_strings_keeps_every_byte(pairs):
+    made = batch(*pairs)
+    assert len(made) == len(pairs)
+    assert list(zip(made.patterns(), made.texts(), strict=True)) == pairs
+    assert [made.pair(i) for i in range(len(pairs))] == pairs
+    assert made.pattern_lengths.tolist() == [len(p) for p, _ in pairs]
+    assert made.cells == sum(len(p) * len(t) for p, t in pairs)
+
+
+@given(SEQUENCES, st.integers(-25, 25), st.integers(-25, 25))
+def test_slice_is_the_list_slice(pairs, start, stop):
+    part = batch(*pairs)[start:stop]
+    assert list(zip(part.patterns(), part.texts(), strict=True)) == pairs[start:stop]
+
+
+def test_slices_share_bytes_and_refuse_steps():
+    made = batch((b"ACGT", b"ACG"), (b"T", b"TT"), (b"", b"A"))
+    assert np.shares_memory(made[1:].pattern, made.pattern)
+    with pytest.raises(ValueError, match="step 1"):
+        made[::2]
+    with pytest.raises(TypeError, match="pair"):
+        made[0]
+
+
+def test_content_hash_is_of_the_pairs_not_of_the_buffer():
+    made = batch((b"AC", b"G"), (b"T", b"TT"))
+    assert made[1:].content_hash() == batch((b"T", b"TT")).content_hash()
+    assert made.content_hash() != batch((b"A", b"G"), (b"CT", b"TT")).content_hash()
+    assert made.content_hash() != batch((b"G", b"AC"), (b"TT", b"T")).content_hash()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "texts", "message"),
+    [(["A"], [], "1 patterns but 0 texts"), (["Ä"], ["A"], "a pattern holds 'Ä'"), (["A"], ["→"], "a text holds")],
+)
+def test_from_strings_refuses(patterns, texts, message):
+    with pytest.raises(PairsError, match=message):
+        PairBatch.from_strings(patterns, texts)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [([0, 3, 2], "decrease"), ([0, 1, 9], "stay within"), ([-1, 1, 2], "stay within"), ([], "n \\+ 1 values")],
+)
+def test_bad_offsets_are_refused(offsets, message):
+    flat = np.frombuffer(b"ACGT", np.uint8)
+    with pytest.raises(PairsError, match=message):
+        PairBatch(flat, np.array(offsets, np.int64), flat, np.array([0, 1, 2]))
+
+
+@settings(deadline=None)
+@given(pairs=SEQUENCES)
+def test_arrow_round_trip(tmp_path_factory, pairs):
+    path = tmp_path_factory.mktemp("arrow") / "x.arrow"
+    made = PairBatch.from_strings([p for p, _ in pairs], [t for _, t in pairs], {"dataset": "x", "realised": "{}"})
+    made.to_arrow(path)
+    read = PairBatch.from_arrow(path)
+    assert (read.patterns(), read.texts(), read.metadata) == (made.patterns(), made.texts(), made.metadata)
+
+
+def test_arrow_slice_round_trip_and_no_leftovers(tmp_path):
+    made = batch((b"ACGT", b"ACG"), (b"T", b"TT"), (b"", b"A"))
+    made[1:].to_arrow(tmp_path / "x.arrow")
+    assert PairBatch.from_arrow(tmp_path / "x.arrow").patterns() == [b"T", b""]
+    assert [p.name for p in tmp_path.iterdir()] == ["x.arrow"]
+
+
+def test_arrow_of_several_chunks_is_read(tmp_path):
+    schema = pa.schema([("pattern", pa.large_binary()), ("text", pa.large_binary())])
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for row in ((b"AC", b"G"), (b"T", b"")):
+            writer.write_batch(pa.record_batch([pa.array([v], pa.large_binary()) for v in row], schema=schema))
+    assert PairBatch.from_arrow(tmp_path / "x.arrow").patterns() == [b"AC", b"T"]
+
+
+def test_arrow_faults_name_file_and_column(tmp_path):
+    path = tmp_path / "x.arrow"
+    with pytest.raises(PairsError, match="x.arrow: no such file"):
+        PairBatch.from_arrow(path)
+    path.write_bytes(b"ARROW1\0\0 and then nothing of the kind")
+    with pytest.raises(PairsError, match="x.arrow: not an Arrow IPC file"):
+        PairBatch.from_arrow(path)
+    for columns, message in (
+        ({"pattern": pa.array([b"A"], pa.large_binary())}, "no column 'text'"),
+        ({"pattern": pa.array(["A"]), "text": pa.array(["A"])}, "'pattern' must be large_binary"),
+        ({name: pa.array([None], pa.large_binary()) for name in ("pattern", "text")}, "without nulls"),
+    ):
+        table = pa.table(columns)
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(PairsError, match=message):
+            PairBatch.from_arrow(path)
+
+
+def test_unwritable_arrow_is_one_error(tmp_path):
+    with pytest.raises(PairsError, match="cannot be written"):
+        batch((b"A", b"A")).to_arrow(tmp_path / "missing" / "x.arrow")
+
+
+def test_metadata_is_text_to_text(tmp_path):
+    made = PairBatch.from_strings(["A"], ["A"], {"realised": json.dumps({"pairs": 1})})
+    made.to_arrow(tmp_path / "x.arrow")
+    assert json.loads(PairBatch.from_arrow(tmp_path / "x.arrow").metadata["realised"]) == {"pairs": 1}

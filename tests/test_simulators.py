@@ -1,0 +1,204 @@
+"""Simulators: reproducible, lengths as thesis Tab 7, errors as stated, realised statistics true."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulators import MODELS, PROFILES, SimulationError, simulate
+from simulators.profile import Profile, error_limits, length_limits
+from simulators.uniform import nominal_edits
+from tests.naive import edit_distance
+from wfa_kernels import read_pairs
+
+PAIRS = 10_000
+#: thesis Tab 7: minimum, average, maximum sequence length.
+TABLE_7 = {
+    "illumina_150": (134, 148, 162),
+    "illumina_250": (140, 248, 275),
+    "moleculo": (42, 4352, 14463),
+    "pacbio_ccs": (263, 9561, 18317),
+    "pacbio_hifi": (201, 12847, 24640),
+    "nanopore": (104, 6249, 21708),
+}
+
+
+def small(model, pairs=200, seed=1, threads=None):
+    if model == "uniform":
+        return simulate(model, pairs, seed, length=150, error=0.05, threads=threads)
+    return simulate(model, pairs, seed, threads=threads)
+
+
+def realised(batch):
+    return json.loads(batch.metadata["realised"])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_bytes_depend_on_the_seed_and_not_on_threads(model):
+    one = small(model, threads=1)
+    assert one.content_hash() == small(model, threads=3).content_hash()
+    assert one.content_hash() != small(model, seed=2).content_hash()
+    assert one[:50].content_hash() == small(model, pairs=50).content_hash()
+
+
+def test_bytes_of_a_seed_never_change():
+    """A recorded sample names its data set by seed: a change here makes recorded runs incomparable."""
+    made = simulate("uniform", 2, 1, length=12, error=0.25)
+    assert made.patterns() == [b"ACTGGTCGTCAA", b"TTGCCCTTACCA"]
+    assert made.texts() == [b"CTGGCGTCACA", b"TTGACCCTTGCA"]
+
+
+@pytest.mark.parametrize(("model", "lengths"), TABLE_7.items())
+def test_lengths_are_those_of_table_7(model, lengths):
+    profile = PROFILES[model]
+    assert (profile.shortest, profile.mean, profile.longest) == lengths
+    made = small(model, PAIRS).pattern_lengths
+    assert lengths[0] <= made.min() < lengths[0] + 0.05 * (lengths[2] - lengths[0])
+    assert lengths[2] - 0.05 * (lengths[2] - lengths[0]) < made.max() <= lengths[2]
+    assert made.mean() == pytest.approx(lengths[1], rel=0.02)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_length_distribution_has_exactly_the_mean(profile):
+    limits = length_limits(profile).astype(float) / 2**32
+    chances = np.diff(limits, prepend=0)
+    assert chances.min() >= 0
+    assert chances @ np.arange(profile.shortest, profile.longest + 1) == pytest.approx(profile.mean, abs=0.01)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_realised_errors_are_the_stated_rates(profile):
+    made = small(profile.id, PAIRS)
+    letters, counts = int(made.pattern_lengths.sum()), realised(made)
+    for name, rate in (
+        ("mismatches", profile.mismatch), ("insertions", profile.insertion), ("deletions", profile.deletion),
+    ):  # fmt: skip
+        expected = letters * rate
+        assert abs(counts[name] - expected) < 6 * expected**0.5, name
+    assert counts["error_rate"] == pytest.approx(profile.error, rel=0.1)
+    assert profile.error_source
+    assert profile.length_source
+
+
+def test_a_profile_puts_indels_into_runs_as_stated():
+    half = Profile("x", "x", 100, 150, 200, 4.0, 0.0, 0.01, 0.01, 0.5, "", "")
+    outside, inside = error_limits(half)[:, 2].astype(float) / 2**32
+    assert 0.75 * outside + 0.25 * inside == pytest.approx(0.02)
+    assert 0.25 * inside == pytest.approx(0.5 * 0.02)
+
+
+@pytest.mark.parametrize("error", [0, 0.02, 0.05, 0.1, 0.5, 1])
+@pytest.mark.parametrize("length", [1, 2, 7, 150, 1000])
+def test_uniform_makes_exactly_the_nominal_edits(length, error):
+    made = simulate("uniform", 50, 3, length=length, error=error)
+    counts, edits = realised(made), nominal_edits(length, error)
+    assert counts["mismatches"] + counts["insertions"] + counts["deletions"] == 50 * edits
+    assert set(made.pattern_lengths) == {length}
+    assert made.text_lengths.sum() == 50 * length + counts["insertions"] - counts["deletions"]
+    if error == 0:
+        assert made.patterns() == made.texts()
+
+
+def test_uniform_distance_is_at_most_the_edits_and_near_them():
+    made = simulate("uniform", 100, 4, length=200, error=0.05)
+    distances = [edit_distance(p, t) for p, t in zip(made.patterns(), made.texts(), strict=True)]
+    assert max(distances) == 10
+    assert np.mean(distances) > 9
+
+
+def test_a_mismatch_is_a_different_letter_and_kinds_and_places_are_even():
+    made = simulate("uniform", 20_000, 5, length=40, error=0.025)
+    kinds = [realised(made)[name] for name in ("mismatches", "insertions", "deletions")]
+    assert sum(kinds) == 20_000
+    assert max(abs(kind - 20_000 / 3) for kind in kinds) < 5 * (20_000 * 2 / 9) ** 0.5
+    same_length = made.pattern_lengths == made.text_lengths
+    rows = np.flatnonzero(same_length)
+    patterns, texts = (
+        np.array([np.frombuffer(s[i], np.uint8) for i in rows]) for s in (made.patterns(), made.texts())
+    )  # fmt: skip
+    assert ((patterns != texts).sum(axis=1) == 1).all()
+    places = (patterns != texts).sum(axis=0)
+    expected = len(rows) / 40
+    assert ((places - expected) ** 2 / expected).sum() < 90  # chi-square of 39 degrees of freedom: 1 in 100,000
+
+
+def test_letters_are_even_and_nothing_else():
+    made = simulate("uniform", 1000, 6, length=400, error=0.1)
+    for flat in (made.pattern, made.text):
+        counts = np.bincount(flat, minlength=256)[list(b"ACGT")]
+        assert counts.sum() == len(flat)
+        assert abs(counts / len(flat) - 0.25).max() < 0.005
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_metadata_tells_what_was_made(model):
+    made = small(model)
+    meta = made.metadata
+    assert all(isinstance(value, str) for value in meta.values())
+    assert (meta["model"], meta["seed"]) == (model, "1")
+    assert meta["dataset"] == ("uniform_150_e5" if model == "uniform" else model)
+    assert float(meta["error"]) == (0.05 if model == "uniform" else pytest.approx(PROFILES[model].error))
+    assert json.loads(meta["parameters"])["pairs"] == 200
+    counts = realised(made)
+    assert counts["pairs"] == 200
+    for name, lengths in (("pattern", made.pattern_lengths), ("text", made.text_lengths)):
+        found = [counts[f"{name}_length_{which}"] for which in ("min", "mean", "max")]
+        assert found == [lengths.min(), pytest.approx(lengths.mean()), lengths.max()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "nope"}, "unknown model 'nope': one of uniform, illumina_150"),
+        ({"pairs": 0}, "pairs must be an integer >= 1, not 0"),
+        ({"pairs": 1.5}, "pairs must be an integer"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+        ({"seed": 2**63}, "seed must be below"),
+        ({"length": 0}, "length must be an integer >= 1"),
+        ({"error": 1.01}, "error must be a fraction from 0 to 1, not 1.01"),
+        ({"error": float("nan")}, "error must be a fraction"),
+        ({"length": None}, "uniform needs a length"),
+        ({"threads": 0}, "threads must be an integer >= 1"),
+        ({"model": "nanopore"}, "set by the model nanopore; only uniform takes them"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    good = {"model": "uniform", "pairs": 1, "seed": 1, "length": 10, "error": 0.1}
+    with pytest.raises(SimulationError, match=message):
+        simulate(**good | arguments)
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "simulators", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_command_line_writes_what_simulate_makes(tmp_path):
+    for name in ("x.arrow", "x.seq"):
+        done = run("uniform", "--pairs", "1e2", "--length", 50, "--error", 0.1, "--seed", 7, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        read = read_pairs(tmp_path / name)
+        assert read.content_hash() == simulate("uniform", 100, 7, length=50, error=0.1).content_hash()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.arrow", "x.seq"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["uniform", "--pairs", "1.5", "-o", "x.seq"], "not a number of pairs such as 1000 or 1e6"),
+        (["uniform", "--pairs", "many", "-o", "x.seq"], "not a number of pairs"),
+        (["martian", "--pairs", "1", "-o", "x.seq"], "'martian' is not one of 'uniform'"),
+        (["uniform", "--pairs", "1", "-o", "x.bam"], "must end in .arrow or .seq"),
+        (["uniform", "--pairs", "1", "-o", "x.seq"], "uniform needs a length"),
+        (["nanopore", "--pairs", "1e12", "-o", "missing/x.seq"], "missing/x.seq: cannot be written"),
+    ],
+)
+def test_command_line_mistakes(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,158 @@
+"""Tools with a known character, to see what the race makes of them. Found through WAVEBENCH_ALIGNERS."""
+
+import os
+import time
+
+import numpy as np
+
+from wfa_kernels import AlignmentResult, align, pack_strings
+from workflow.aligners import Adapter, ToolMissing
+
+
+class Honest(Adapter):
+    """Right answers, some milliseconds a run."""
+
+    tool = "honest"
+    seconds = 0.004
+
+    def version(self):
+        return "1"
+
+    def prepare(self, pairs, job):
+        self.answer = align(pairs, job.penalties, job.scope, device="cpu", algorithm="wfa", threads=1)
+
+    def run(self):
+        time.sleep(self.seconds)
+
+    def outputs(self):
+        return self.answer
+
+
+class Liar(Honest):
+    """One pair's score is one too low; the CIGAR is right."""
+
+    tool = "liar"
+
+    def outputs(self):
+        scores = self.answer.scores.copy()
+        scores[2:3] -= 1
+        return AlignmentResult(scores, self.answer.status, self.answer.cigars, self.answer.cigar_offsets)
+
+
+class Forger(Honest):
+    """Right scores, but every CIGAR claims matches only."""
+
+    tool = "forger"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.lengths = pairs.pattern_lengths
+
+    def outputs(self):
+        if self.answer.cigars is None:
+            return self.answer
+        cigars, offsets = pack_strings([f"{n}=" if n else "" for n in self.lengths.tolist()])
+        return AlignmentResult(self.answer.scores, self.answer.status, cigars, offsets)
+
+
+class Fickle(Honest):
+    """Right in its first run, wrong later."""
+
+    tool = "fickle"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.runs = 0
+
+    def run(self):
+        super().run()
+        self.runs += 1
+
+    def outputs(self):
+        scores = self.answer.scores + np.int32(self.runs > 3)
+        return AlignmentResult(scores, self.answer.status, self.answer.cigars, self.answer.cigar_offsets)
+
+
+class Uneven(Honest):
+    """Its second process, the twin, is slower by half."""
+
+    tool = "uneven"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        mark = os.path.join(os.environ["FAKE_TOOLS_FOLDER"], "uneven-first")
+        try:
+            with open(mark, "x") as handle:
+                handle.write(str(os.getpid()))
+        except FileExistsError:
+            pass
+        with open(mark) as handle:
+            self.seconds = 0.01 if handle.read() == str(os.getpid()) else 0.015
+
+
+class Refuser(Honest):
+    """Refuses every other pair."""
+
+    tool = "refuser"
+
+    def outputs(self):
+        scores, status = self.answer.scores.copy(), self.answer.status.copy()
+        scores[::2], status[::2] = -1, 3
+        cigars = self.answer.cigars
+        if cigars is None:
+            return AlignmentResult(scores, status)
+        keep = np.repeat(np.arange(len(status)) % 2 == 1, np.diff(self.answer.cigar_offsets))
+        lengths = np.where(np.arange(len(status)) % 2 == 1, np.diff(self.answer.cigar_offsets), 0)
+        return AlignmentResult(scores, status, cigars[keep], np.concatenate([[0], np.cumsum(lengths)]))
+
+
+class Sleeper(Honest):
+    """Never comes back, but for its first call."""
+
+    tool = "sleeper"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.seconds = 0 if len(pairs) <= 8 else 1000
+
+
+class Crasher(Honest):
+    """Its process ends."""
+
+    tool = "crasher"
+
+    def run(self):
+        os._exit(7)
+
+
+class Hog(Honest):
+    """Asks for more memory than there is."""
+
+    tool = "hog"
+
+    def run(self):
+        np.ones(1 << 50, np.uint8)
+
+
+class Absent(Honest):
+    """Not installed."""
+
+    tool = "absent"
+
+    def version(self):
+        raise ToolMissing("not installed (absent)")
+
+
+class ScoreOnly(Honest):
+    """Computes scores only."""
+
+    tool = "score-only"
+
+    def unsupported(self, job):
+        return "computes scores only" if job.scope == "cigar" else None
+
+
+def adapters():
+    """One of each."""
+    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Crasher, Hog, Absent, ScoreOnly)
+    return [kind() for kind in kinds]

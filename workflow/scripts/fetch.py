@@ -1,0 +1,126 @@
+"""Turn a path or URL into a local file: ``python -m workflow.scripts.fetch https://host/reads.fq.gz --cache DIR``.
+
+A plain path or file:// URL is used where it lies. An http(s) URL is downloaded once into the cache folder: streamed to
+a temporary file, checked, then renamed, so that the cache never holds a part of a file.
+"""
+
+import hashlib
+import http.client
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import click
+
+from workflow.scripts.real_data import RealDataError
+
+#: Seconds without a byte after which a download is given up.
+TIMEOUT_S = 60
+_BLOCK_BYTES = 1 << 20
+
+
+def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
+    """Local path of source; downloaded into cache when it is an http(s) URL not there yet.
+
+    sha256: 64 hex digits, or "" to go unchecked. A cached file that does not match is downloaded again.
+    Raises RealDataError naming the source (and both hashes) when it cannot be had or does not match.
+    """
+    parts = urllib.parse.urlsplit(source)
+    if parts.scheme in ("http", "https"):
+        return _fetch_url(source, sha256, cache, timeout_s)
+    if parts.scheme == "file":
+        path = urllib.request.url2pathname(parts.path)
+    elif "://" in source:
+        raise RealDataError(f"{source}: unknown kind of URL {parts.scheme}://; allowed are file, http and https")
+    else:
+        path = source
+    if not os.path.isfile(path):
+        raise RealDataError(f"{source}: {'is a directory' if os.path.isdir(path) else 'no such file'}")
+    _check(source, sha256, _hash(path) if sha256 else "")
+    return path
+
+
+def cached_name(url):
+    """File name of a URL in the cache: told apart by a hash of the URL, readable by its last part."""
+    last = os.path.basename(urllib.parse.urlsplit(url).path) or "download"
+    return f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{last}"
+
+
+def _fetch_url(url, sha256, cache, timeout_s):
+    path = os.path.join(cache, cached_name(url))
+    if os.path.exists(path) and (not sha256 or _hash(path) == sha256.lower()):
+        return path
+    try:
+        os.makedirs(cache, exist_ok=True)
+        handle, beside = tempfile.mkstemp(".part", dir=cache)
+    except OSError as error:
+        raise RealDataError(f"{cache}: cannot be written ({error.strerror})") from None
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            found = _download(url, sink, timeout_s)
+        _check(url, sha256, found)
+        os.chmod(beside, 0o644)  # mkstemp's file is the owner's alone; a cache may be shared
+        os.replace(beside, path)
+    finally:
+        if os.path.exists(beside):
+            os.remove(beside)
+    return path
+
+
+def _download(url, sink, timeout_s):
+    """Stream url into sink; its SHA-256 in hex."""
+    digest, received = hashlib.sha256(), 0
+    try:
+        with urllib.request.urlopen(url, timeout=timeout_s) as response:
+            length = response.headers.get("Content-Length")
+            while block := response.read(_BLOCK_BYTES):
+                sink.write(block)
+                digest.update(block)
+                received += len(block)
+    except (OSError, http.client.HTTPException) as error:
+        reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
+        raise RealDataError(f"{url}: cannot be downloaded ({reason})") from None
+    # read(n) ends quietly when the connection is cut: only the length tells.
+    if length is not None and received != int(length):
+        raise RealDataError(f"{url}: cut off after {received} of {length} bytes")
+    return digest.hexdigest()
+
+
+def _hash(path):
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def _check(source, wanted, found):
+    if wanted and found != wanted.lower():
+        raise RealDataError(f"{source}: its sha256 is {found}, not {wanted.lower()} as configured")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("source")
+@click.option("--sha256", default="", help="64 hex digits that the file must have.")
+@click.option("--cache", default="results/cache", show_default=True, help="Folder for downloads.")
+@click.option("-o", "--output", help="Also make this symbolic link to the file.")
+def command(source, sha256, cache, output):
+    """Print the local path of SOURCE, a path or a file, http or https URL; download it into the cache if needed."""
+    try:
+        path = os.path.abspath(fetch(source, sha256, cache))
+        if output:
+            os.makedirs(os.path.dirname(output) or ".", exist_ok=True)
+            if os.path.islink(output):
+                os.remove(output)
+            os.symlink(path, output)
+    except RealDataError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        click.echo(f"error: {output}: cannot be written ({error.strerror})", err=True)
+        sys.exit(2)
+    click.echo(path)
+
+
+if __name__ == "__main__":
+    command()
