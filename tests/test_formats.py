@@ -111,7 +111,7 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
     [
         (b"", "x.seq: is empty"),
         (b"\n\n", "x.seq: is empty"),
-        (b">A\n<A\n>C\n", "x.seq: line 3: the last pattern has no text"),
+        (b">A\n<A\n>C\n", "x.seq: line 3: odd number of lines"),
         (b">A\n<A\n<C\n>C\n", "x.seq: line 3 must start with '>' and the pattern, not '<'"),
         (b">A\nACGT\n>B\nACGT\n", "x.seq: line 2 must start with '<' and the text, not 'A' .FASTA.*two files"),
         (b">A\n<A\n\n>C\n<C\n", "x.seq: line 3 must start with '>' and the pattern, not an empty line"),

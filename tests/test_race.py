@@ -102,7 +102,9 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
 
 def test_what_gives_no_time_has_a_row_with_its_reason(arena):
     frame, card, _ = arena(["honest", "sleeper", "crasher", "hog", "absent", "score-only"], timeout=1)
-    status = {tool: cell(frame, tool, "cigar").iloc[0] for tool in ("sleeper", "crasher", "hog", "absent", "score-only")}
+    status = {
+        tool: cell(frame, tool, "cigar").iloc[0] for tool in ("sleeper", "crasher", "hog", "absent", "score-only")
+    }
     assert {tool: row["status"] for tool, row in status.items()} == {
         "sleeper": "timeout", "crasher": "crashed", "hog": "out_of_memory", "absent": "not_installed",
         "score-only": "unsupported",

@@ -158,7 +158,7 @@ def _read_seq(data, path, uppercase):
         raise PairsError(f"{path}: line {line} must start with {wanted}, not {_shown(found)}{hint}")
     if lines % 2:
         raise PairsError(
-            f"{path}: line {lines}: the last pattern has no text ({lines} lines); a .seq file has two lines a pair"
+            f"{path}: line {lines}: odd number of lines, the last pattern has no text; a .seq file has two lines a pair"
         )
     pattern, text = np.empty(pattern_bytes, np.uint8), np.empty(text_bytes, np.uint8)
     pattern_offsets, text_offsets = np.zeros(lines // 2 + 1, np.int64), np.zeros(lines // 2 + 1, np.int64)

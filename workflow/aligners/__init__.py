@@ -26,6 +26,10 @@ class ToolMissing(Exception):
     """The tool is not installed here; the text is the reason shown in the tables."""
 
 
+class ToolConfigError(ValueError):
+    """A mistake in the configuration of a tool; the text is all that the user needs to mend it."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What is asked of a tool: global alignment under the experiment's penalties.
@@ -99,6 +103,8 @@ def load():
     found = {}
     for path in adapter_files():
         for adapter in _module(path).adapters():
+            if adapter.id in found:
+                raise ToolConfigError(f"two tools are called {adapter.id!r}; give one of them another name")
             found[adapter.id] = adapter
     return found
 

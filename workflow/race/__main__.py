@@ -5,6 +5,7 @@ import json
 import sys
 
 from wfa_kernels import PairsError
+from workflow.aligners import ToolConfigError
 from workflow.race import bundle, engine, host
 from workflow.race.oracle import OracleError
 
@@ -52,7 +53,7 @@ def main(arguments=None):
             print(f"{bundle.export(asked.samples, asked.out)} races written to {asked.out}")
         else:
             print(f"{bundle.take(asked.bundle, asked.recorded)} races added to {asked.recorded}")
-    except (engine.EngineError, bundle.BundleError, PairsError) as error:
+    except (engine.EngineError, bundle.BundleError, PairsError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OracleError as error:

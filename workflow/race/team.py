@@ -31,7 +31,7 @@ class Worker:
         memory = int(psutil.virtual_memory().total * MEMORY_SHARE) if device == "cpu" else 0
         self.process = subprocess.Popen(
             [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory)],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=sys.stderr,
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,  # the answers go over the socket
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
         )  # fmt: skip
         theirs.close()

@@ -35,9 +35,8 @@ def cells_of(path, source, hashes):
         median, low, high = median_interval(times) if len(times) else (None, None, None)
         rows.append({**row, "rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high})
     cells = pd.DataFrame(rows)
-    cells["main"] = ~cells["twin"] & (
-        cells["pairs"] == cells[~cells["twin"]].groupby(list(_CELL[:-1]))["pairs"].transform("max")
-    )
+    largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
+    cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["source"] = source
     cells["race_valid"] = bool(card.get("valid", True))
     cells["race_note"] = _note(card)

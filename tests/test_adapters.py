@@ -1,0 +1,295 @@
+"""The adapters: each tool's scores and CIGARs in our conventions against the judge, and what each refuses."""
+
+import ast
+import importlib.metadata
+import random
+
+import numpy as np
+import pytest
+
+from tests import naive
+from tests.judging import answer, check, nothing
+from wfa_kernels import Affine, Edit, PairBatch
+from wfa_kernels.result import OK, OUT_OF_MEMORY, UNSUPPORTED
+from workflow import aligners
+from workflow.aligners import Job, ToolConfigError, ToolMissing, _library, external
+from workflow.aligners import parasail as parasail_adapter
+from workflow.aligners import wfa2lib as wfa2lib_adapter
+
+PENALTIES = [Edit(), Affine(4, 6, 2), Affine(2, 3, 1)]
+ALL_JOBS = {(scope, metric) for scope in ("score", "cigar") for metric in ("edit", "affine")}
+EDIT_JOBS = {("score", "edit"), ("cigar", "edit")}
+
+
+def holds_zero_byte(pattern, text):
+    return 0 in pattern or 0 in text
+
+
+def not_literal_for_pywfa(pattern, text):
+    both = pattern + text
+    folds = any(chr(c).islower() and ord(chr(c).upper()) in both for c in set(both) if c < 128)
+    return folds or not both.isascii() or b"!" in both or b"?" in both
+
+
+#: One row for each tool: the jobs it takes, and the pairs (neither side empty) it refuses.
+TOOLS = {
+    "edlib": (EDIT_JOBS | {("cigar", "affine")}, nothing),
+    "rapidfuzz": (EDIT_JOBS | {("cigar", "affine")}, nothing),
+    "parasail:striped": (ALL_JOBS - {("score", "edit")}, holds_zero_byte),
+    "parasail:scan": (ALL_JOBS, holds_zero_byte),
+    "parasail:diag": (ALL_JOBS, holds_zero_byte),
+    "wfa2-lib:unidirectional": (ALL_JOBS, not_literal_for_pywfa),
+    "wfa2-lib:biwfa": (ALL_JOBS, not_literal_for_pywfa),
+    "wavebench-wfa:cpu": (ALL_JOBS, nothing),
+    "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
+    "wavebench-ond:cpu": (EDIT_JOBS, nothing),
+}
+
+
+def installed(tool):
+    """A new adapter of the tool; skips the test where the tool is not installed."""
+    adapter = aligners.load()[tool]
+    try:
+        adapter.version()
+    except ToolMissing as reason:
+        pytest.skip(f"{tool}: {reason}")
+    return adapter
+
+
+def mutated(rng, sequence, letters, rate):
+    out = bytearray()
+    for letter in sequence:
+        draw = rng.random()
+        if draw < rate / 3:
+            continue
+        if draw < 2 * rate / 3:
+            out.append(rng.choice(letters))
+        out.append(letter if draw < 1 - rate / 3 else rng.choice(letters))
+    return bytes(out)
+
+
+def some_pairs(seed=1):
+    """Pairs of 0 to 120 letters, alike and not, of several alphabets, and the short ones that tools stumble over."""
+    rng = random.Random(seed)
+    pairs = [(b"", b""), (b"", b"ACG"), (b"ACGT", b""), (b"A", b"A"), (b"A", b"C"), (b"N", b"N"), (b"N", b"A")]
+    pairs += [(b"a", b"A"), (b"acgt", b"acgt"), (b"AC?", b"AC!"), (b"A!", b"A"), (b"ACGT" * 20, b"ACGT" * 20)]
+    for letters, count in ((b"ACGT", 60), (b"ACGTN", 30), (b"acgt", 15), (b"ACGTNacgtn", 30), (bytes(range(256)), 30)):
+        for _ in range(count):
+            pattern = bytes(rng.choices(letters, k=rng.randint(0, 120)))
+            rate = rng.choice([0, 0.05, 0.2, 0.5, 1])
+            other = bytes(rng.choices(letters, k=rng.randint(0, 120)))
+            pairs.append((pattern, mutated(rng, pattern, letters, rate) if rng.random() < 0.8 else other))
+    return pairs
+
+
+PAIRS = some_pairs()
+BATCH = PairBatch.from_strings(*zip(*PAIRS, strict=True))
+
+
+def test_every_adapter_has_a_row():
+    configured = {adapter.id for adapter in external.adapters()}
+    assert set(aligners.load()) - configured == set(TOOLS)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_takes_the_jobs_of_its_row(tool):
+    adapter = aligners.load()[tool]
+    for penalties in PENALTIES:
+        metric = "edit" if penalties == Edit() else "affine"
+        for scope in ("score", "cigar"):
+            reason = adapter.unsupported(Job(scope, penalties))
+            assert (reason is None) == ((scope, metric) in TOOLS[tool][0]), (scope, penalties, reason)
+
+
+@pytest.mark.parametrize("penalties", PENALTIES, ids=str)
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_agrees_with_the_judge(tool, scope, penalties):
+    adapter = installed(tool)
+    jobs, refuses = TOOLS[tool]
+    if (scope, "edit" if penalties == Edit() else "affine") not in jobs:
+        assert adapter.unsupported(Job(scope, penalties))
+        return
+    check(adapter, BATCH, answer(adapter, BATCH, scope, penalties), scope, penalties, refuses)
+    adapter.run()
+    check(adapter, BATCH, adapter.outputs(), scope, penalties, refuses)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_gaps_are_named_from_the_patterns_side(tool):
+    batch = PairBatch.from_strings(["GATTACA", "GATTTTACA"], ["GATTTTACA", "GATTACA"])
+    longer_text, shorter_text = answer(installed(tool), batch, "cigar", Edit()).cigar_strings()
+    assert "2I" in longer_text and "D" not in longer_text
+    assert "2D" in shorter_text and "I" not in shorter_text
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_takes_a_batch_without_pairs_and_another_after_it(tool):
+    adapter = installed(tool)
+    for scope in ("cigar", "score") if tool != "parasail:striped" else ("cigar",):
+        for batch in (BATCH[:0], BATCH[:3], BATCH[12:20]):
+            check(adapter, batch, answer(adapter, batch, scope, Edit()), scope, Edit(), TOOLS[tool][1])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_declared_sources_exist_and_key_the_samples(tool):
+    adapter = aligners.load()[tool]
+    assert all((aligners.ROOT / name).is_file() for name in adapter.sources)
+    assert len(adapter.source_hash()) == 16
+
+
+def test_own_kernels_declare_the_files_they_use_and_no_others():
+    bpm, ond = (set(aligners.load()[f"wavebench-{algorithm}:cpu"].sources) for algorithm in ("bpm", "ond"))
+    shared = {
+        "wfa_kernels/api.py",
+        "wfa_kernels/pairs.py",
+        "wfa_kernels/cpu/schedule.py",
+        "wfa_kernels/cpu/backtrace.py",
+    }
+    assert shared | {"wfa_kernels/cpu/bpm.py"} <= bpm
+    assert not {"wfa_kernels/cpu/affine_wfa.py", "wfa_kernels/cpu/ond.py", "wfa_kernels/cuda/edit_wfa.py"} & bpm
+    for sources in (bpm, ond):
+        for path in sources:
+            tree = ast.parse((aligners.ROOT / path).read_text())
+            modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+            names = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith("wfa_kernels.cpu.")}
+            assert names <= sources, path
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if not tool.startswith("wavebench")])
+def test_absent_library_is_missing_with_a_reason(tool, monkeypatch):
+    def absent(package):
+        raise importlib.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(_library.importlib.metadata, "version", absent)
+    with pytest.raises(ToolMissing, match="^not installed"):
+        aligners.load()[tool].version()
+
+
+def test_absent_pywfa_names_the_compiler(monkeypatch):
+    monkeypatch.setattr(
+        _library.importlib.metadata, "version", _raise(importlib.metadata.PackageNotFoundError("pywfa"))
+    )
+    with pytest.raises(ToolMissing, match="^not installed: pywfa needs a C compiler to build$"):
+        aligners.load()["wfa2-lib:biwfa"].version()
+
+
+def test_library_that_does_not_load_is_missing(monkeypatch):
+    adapter = aligners.load()["edlib"]
+    monkeypatch.setattr(_library.importlib.metadata, "version", lambda package: "1.0")
+    monkeypatch.setattr(_library.importlib, "import_module", _raise(ImportError("no such symbol")))
+    with pytest.raises(ToolMissing, match="^edlib 1.0 does not load: no such symbol$"):
+        adapter.version()
+
+
+def _raise(error):
+    def raiser(*arguments):
+        raise error
+
+    return raiser
+
+
+def test_two_tools_of_one_name_are_refused(monkeypatch, tmp_path):
+    (tmp_path / "again.py").write_text("from workflow.aligners.edlib import adapters\n")
+    monkeypatch.setenv(aligners.EXTRA_VARIABLE, str(tmp_path))
+    with pytest.raises(ToolConfigError, match="'edlib'"):
+        aligners.load()
+
+
+class TestParasail:
+    """The faults of Parasail that its adapter works around."""
+
+    def test_striped_scores_are_wrong_where_opening_is_free(self):
+        parasail = pytest.importorskip("parasail")
+        pattern, text = b"ACTT", b"A"
+        matrix = parasail.matrix_create("ACGT", 0, -3)
+        wrong = -parasail.nw_striped_16(pattern, text, 2, 2, matrix).score
+        assert wrong != naive.affine_score(pattern, text, 3, 0, 2), "the fault is mended: drop the refusal"
+
+    @pytest.mark.parametrize("variant", ["striped", "scan", "diag"])
+    @pytest.mark.parametrize("penalties", [Affine(3, 0, 2), Affine(4, 0, 1)], ids=str)
+    def test_free_opening(self, variant, penalties):
+        adapter = installed(f"parasail:{variant}")
+        for scope in ("score", "cigar"):
+            if (variant, scope) == ("striped", "score"):
+                assert "nw_striped" in adapter.unsupported(Job(scope, penalties))
+            else:
+                result = answer(adapter, BATCH, scope, penalties)
+                check(adapter, BATCH, result, scope, penalties, holds_zero_byte)
+
+    @pytest.mark.parametrize("variant", ["striped", "scan", "diag"])
+    @pytest.mark.parametrize("scope", ["score", "cigar"])
+    def test_beyond_16_bits(self, variant, scope):
+        """Long gaps, whose border leaves 16 bits, and unlike pairs, whose cells do; near the edge and past it."""
+        rng = random.Random(3)
+        sizes = [(27, 1), (29, 1), (30, 1), (31, 1), (64, 1), (1, 65), (20, 20), (25, 25), (25, 3)]
+        draws = [[bytes(rng.choices(b"ACGT", k=k)) for k in size] for size in sizes for _ in range(10)]
+        batch = PairBatch.from_strings(*zip(*draws, strict=True))
+        penalties = Affine(1000, 1000, 1000)
+        adapter = installed(f"parasail:{variant}")
+        check(adapter, batch, answer(adapter, batch, scope, penalties), scope, penalties)
+
+    def test_saturation_is_met_by_a_second_run(self, monkeypatch):
+        pytest.importorskip("parasail")
+        pattern, text = b"A" * 25, b"C" * 25
+        adapter = installed("parasail:scan")
+        batch = PairBatch.from_strings([pattern], [text])
+        adapter.prepare(batch, Job("score", Affine(2000, 1, 1000)))
+        narrow = adapter._inputs[0][3]
+        assert narrow.__name__ == "nw_scan_16" and narrow(pattern, text, 1001, 1000, adapter._inputs[0][2]).saturated
+        check(adapter, batch, answer(adapter, batch, "score", Affine(2000, 1, 1000)), "score", Affine(2000, 1, 1000))
+
+    def test_costs_past_16_bits_are_unsupported(self):
+        adapter = aligners.load()["parasail:scan"]
+        for penalties in (Affine(4096, 6, 2), Affine(4, 4000, 96)):
+            assert "16-bit" in adapter.unsupported(Job("score", penalties))
+
+    def test_trace_over_the_memory_bound_is_refused(self, monkeypatch):
+        monkeypatch.setattr(parasail_adapter, "WORKING_MEMORY_BYTES", 400)
+        batch = PairBatch.from_strings(["A" * 10, "A" * 11], ["C" * 10, "C" * 10])
+        adapter = installed("parasail:striped")
+        result = answer(adapter, batch, "cigar", Affine(4, 6, 2))
+        assert result.status.tolist() == [OK, OUT_OF_MEMORY]
+        assert result.cigar_strings()[1] == "*" and result.scores[1] == -1
+        assert answer(adapter, batch, "score", Affine(4, 6, 2)).refused() == {}
+
+
+class TestWfa2Lib:
+    """WFA2-lib's memory bound and its way of giving up."""
+
+    def noisy(self, length):
+        rng = random.Random(4)
+        pattern = bytes(rng.choices(b"ACGT", k=length))
+        return PairBatch.from_strings([pattern, b"ACGT"], [mutated(rng, pattern, b"ACGT", 0.6), b"ACT"])
+
+    def test_wavefronts_over_the_memory_bound_are_refused(self, monkeypatch):
+        monkeypatch.setattr(wfa2lib_adapter, "WORKING_MEMORY_BYTES", 2**24)
+        result = answer(installed("wfa2-lib:unidirectional"), self.noisy(4000), "cigar", Affine(4, 6, 2))
+        assert result.status.tolist() == [OUT_OF_MEMORY, OK]
+        assert (result.scores[0], result.cigar_strings()) == (-1, ["*", "2=1D1="])
+
+    def test_biwfa_needs_no_such_memory(self, monkeypatch):
+        monkeypatch.setattr(wfa2lib_adapter, "WORKING_MEMORY_BYTES", 2**24)
+        adapter, batch = installed("wfa2-lib:biwfa"), self.noisy(2000)
+        check(adapter, batch, answer(adapter, batch, "cigar", Affine(4, 6, 2)), "cigar", Affine(4, 6, 2))
+
+    def test_a_pair_it_gives_up_on_is_refused(self):
+        pattern = (
+            b"TTGGTCCTGCACTGTAGCCGAATAGTGGTGTAGTTCAAGCTATGTGACATACGCCAGGGGAGCCCAGAGCCTTACTTTTACGAGCAGATATCGCCTCGCACTA"
+        )
+        batch = PairBatch.from_strings([pattern, b"ACGT"], [b"TCAAG", b"ACT"])
+        result = answer(installed("wfa2-lib:biwfa"), batch, "cigar", Affine(1000, 2000, 1000))
+        assert (result.status.tolist(), result.scores.tolist()) == ([UNSUPPORTED, OK], [-1, 3000])
+
+
+@pytest.mark.parametrize("tool", ["edlib", "rapidfuzz"])
+def test_edit_distance_tools_answer_affine_jobs_with_edit_cigars(tool):
+    batch = PairBatch.from_strings([b"ACGTACGT"], [b"AGTACCGT"])
+    adapter = installed(tool)
+    assert adapter.objective(Job("cigar", Affine(4, 6, 2))) == Edit()
+    assert answer(adapter, batch, "cigar", Affine(4, 6, 2)).scores.tolist() == [naive.edit_distance(*batch.pair(0))]
+
+
+def test_scores_are_int32():
+    adapter = installed("edlib")
+    assert answer(adapter, BATCH[:5], "score", Edit()).scores.dtype == np.int32

@@ -1,0 +1,218 @@
+"""align(), its scheduling over threads, and the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+
+from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align
+from wfa_kernels.cpu import edit_wfa, schedule
+from wfa_kernels.result import NO_SCORE, OUT_OF_MEMORY
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def ragged_pairs(n=60, seed=2):
+    """Pairs of 0 to 120 letters, half of them unrelated."""
+    rng = np.random.default_rng(seed)
+    patterns = [rng.choice(list(b"ACGTN"), rng.integers(0, 120)).astype(np.uint8).tobytes() for _ in range(n)]
+    texts = [p[3:] + b"A" if i % 2 else patterns[i - 1] for i, p in enumerate(patterns)]
+    return PairBatch.from_strings(patterns, texts)
+
+
+ALGORITHMS = [(Edit(), "wfa"), (Edit(), "bpm"), (Edit(), "ond"), (Affine(4, 6, 2), "wfa")]
+
+
+@pytest.mark.parametrize(("penalties", "algorithm"), ALGORITHMS)
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_threads_and_chunks_change_nothing(monkeypatch, penalties, algorithm, scope):
+    pairs = ragged_pairs()
+    whole = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=1)
+    monkeypatch.setattr(schedule, "_CHUNK_BASES", 500)
+    split = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=3)
+    assert whole.scores.tolist() == split.scores.tolist()
+    for i, (p, t) in enumerate(zip(pairs.patterns(), pairs.texts(), strict=True)):
+        assert whole.scores[i] == naive.affine_score(p, t, *penalties.triple)
+    if scope == "cigar":
+        assert whole.cigar_strings() == split.cigar_strings()
+
+
+def test_chunks_cover_every_pair_once():
+    pairs = ragged_pairs()
+    for threads in (1, 2, 7):
+        bounds = schedule.chunk_bounds(pairs, threads)
+        assert bounds[0] == 0 and bounds[-1] == len(pairs) and (np.diff(bounds) > 0).all()
+    empty = PairBatch.from_strings([""] * 5, [""] * 5)
+    assert schedule.chunk_bounds(empty, 2).tolist() == [0, 5]
+
+
+def test_empty_batch():
+    result = align(PairBatch.from_strings([], []), Edit(), "cigar", device="cpu")
+    assert len(result) == 0 and result.cigar_strings() == []
+
+
+def test_progress_counts_all_pairs():
+    seen = []
+    align(ragged_pairs(), Edit(), device="cpu", threads=2, progress=seen.append)
+    assert sum(seen) == 60
+
+
+def test_a_pair_past_its_threads_share_gets_the_whole_limit():
+    rng = np.random.default_rng(4)
+    sequences = [rng.choice(list(b"ACGT"), 3000).astype(np.uint8).tobytes() for _ in range(4)]
+    pairs = PairBatch.from_strings(sequences[:2] * 8, sequences[2:] * 8)
+    alone = 600_000
+    while edit_wfa.align_range(pairs, Edit(), "cigar", 0, 1, alone)[1][0] == OUT_OF_MEMORY:
+        alone += 200_000
+    shared = align(pairs, Edit(), "cigar", device="cpu", threads=2, memory_limit=alone + 200_000)
+    assert shared.refused() == {}
+    refused = align(pairs, Edit(), "cigar", device="cpu", threads=2, memory_limit=100_000)
+    assert refused.refused() == {"out_of_memory": 16} and (refused.scores == NO_SCORE).all()
+    assert refused.cigar_strings() == ["*"] * 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scope": "both"}, "unknown scope 'both'; allowed: score, cigar"),
+        ({"span": "local"}, "unknown span 'local'; allowed: global"),
+        ({"device": "tpu"}, "unknown device 'tpu'"),
+        ({"design": "slow"}, "unknown design 'slow'"),
+        ({"algorithm": "magic"}, "unknown algorithm 'magic'"),
+        ({"threads": 0}, "threads must be an integer >= 1"),
+        ({"memory_limit": 1.5}, "memory_limit must be an integer >= 1"),
+        ({"penalties": "edit"}, "penalties must be Edit"),
+        ({"penalties": Affine(4, 6, 2), "algorithm": "bpm"}, "edit distance only"),
+        ({"pairs": ["A", "C"]}, "must be a PairBatch"),
+    ],
+)
+def test_requests_it_cannot_serve(arguments, message):
+    request = {"pairs": ragged_pairs(), "penalties": Edit(), "device": "cpu", **arguments}
+    with pytest.raises(AlignError, match=message):
+        align(request.pop("pairs"), request.pop("penalties"), **request)
+
+
+def test_cuda_without_a_gpu_is_one_clear_error():
+    from wfa_kernels.cuda import device
+
+    if device.available():
+        pytest.skip("this host has a GPU")
+    with pytest.raises(AlignError, match="no usable NVIDIA GPU"):
+        align(ragged_pairs(), Edit(), device="cuda")
+
+
+@pytest.mark.parametrize("penalties", [(0, 1, 1), (1, -1, 1), (1, 1, 0), (1.5, 1, 1), (True, 1, 1)])
+def test_bad_penalties(penalties):
+    with pytest.raises(PenaltyError, match="must be an integer >= "):
+        Affine(*penalties)
+
+
+def test_a_cost_past_int32_is_refused_before_work():
+    pairs = PairBatch.from_strings(["A", "A" * 3000], ["C", "C" * 3000])
+    with pytest.raises(AlignError, match="pair 1 .*past the int32 score limit"):
+        align(pairs, Affine(10**6, 10**6, 10**6), device="cpu")
+    assert align(pairs[:1], Affine(10**6, 10**6, 10**6), device="cpu").scores.tolist() == [10**6]
+
+
+def command(*arguments, stdin=None):
+    """Run the command line; the finished process."""
+    return subprocess.run(
+        [sys.executable, "-m", "wfa_kernels", *map(str, arguments)],
+        cwd=ROOT,
+        input=stdin,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def seq(tmp_path):
+    """A .seq file of three pairs."""
+    path = tmp_path / "pairs.seq"
+    path.write_text(">GATTACA\n<GAATA\n>acgt\n<ACGT\n>\n<AC\n")
+    return path
+
+
+def test_command_writes_a_table(seq, tmp_path):
+    done = command("align", seq, "--edit", "--scope", "cigar", "--device", "cpu", "-o", tmp_path / "out.tsv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
+    assert rows[0] == ["index", "score", "cigar", "status"]
+    assert [row[:2] + row[3:] for row in rows[1:]] == [["0", "3", "ok"], ["1", "0", "ok"], ["2", "2", "ok"]]
+    assert naive.check_cigar(b"GATTACA", b"GAATA", rows[1][2], (1, 0, 1)) == 3 and rows[3][2] == "2I"
+
+
+def test_command_takes_standard_input_and_keeps_case(seq):
+    done = command("align", "-", "--affine", "4,6,2", "--keep-case", stdin=seq.read_text())
+    assert done.returncode == 0
+    assert [line.split("\t")[1:3] for line in done.stdout.splitlines()[1:]][1] == ["16", "*"]
+
+
+def test_command_counts_refused_pairs_on_stderr(tmp_path):
+    (tmp_path / "long.seq").write_text(f">{'ACGT' * 2000}\n<{'GTTA' * 2000}\n>A\n<A\n")
+    done = command("align", tmp_path / "long.seq", "--edit", "--scope", "cigar", "--memory-limit", "60k")
+    assert done.returncode == 0 and done.stdout.splitlines()[1:] == ["0\t-1\t*\tout_of_memory", "1\t0\t1=\tok"]
+    assert "warning: 1 of 2 pairs have no alignment: out_of_memory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.seq", "--edit"], "missing.seq: no such file"),
+        (["SEQ"], "give one of --edit and --affine"),
+        (["SEQ", "--edit", "--affine", "4,6,2"], "give one of --edit and --affine"),
+        (["SEQ", "--affine", "4,6"], "--affine takes three integers"),
+        (["SEQ", "--affine", "4,6,2.5"], "--affine takes three integers"),
+        (["SEQ", "--affine", "0,6,2"], "mismatch must be an integer >= 1"),
+        (["SEQ", "--affine", "4,6,0"], "gap_extend must be an integer >= 1"),
+        (["SEQ", "--affine", "4,-1,2"], "gap_open must be an integer >= 0"),
+        (["SEQ", "--edit", "--device", "tpu"], "'tpu' is not one of"),
+        (["SEQ", "--edit", "-o", "nowhere/out.tsv"], "nowhere/out.tsv: cannot be written"),
+        (["SEQ", "--edit", "--memory-limit", "lots"], "is not a size"),
+    ],
+)
+def test_a_users_mistake_is_one_message_and_exit_code_2(seq, arguments, message):
+    done = command("align", *[seq if a == "SEQ" else a for a in arguments])
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b">ACGT\n", "odd number"),
+        (b">ACGT\n>ACGT\n", "line 2"),
+        (b">AC\x00GT\n<AC\n", "line 1"),
+        (b">ACGT\n<ACG\n>AC", "odd number"),
+    ],
+)
+def test_broken_seq_files_name_the_file(tmp_path, content, message):
+    (tmp_path / "broken.seq").write_bytes(content)
+    done = command("align", tmp_path / "broken.seq", "--edit")
+    assert done.returncode == 2 and "broken.seq" in done.stderr and message in done.stderr
+
+
+def test_a_closed_pipe_is_no_error(seq):
+    done = subprocess.run(
+        f"{sys.executable} -m wfa_kernels align {seq} --edit | head -1",
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "index\tscore\tcigar\tstatus\n" and "Traceback" not in done.stderr
+
+
+def test_library_stands_alone(tmp_path):
+    """Importing compiles nothing, needs no GPU and nothing of the rest of the project."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import wfa_kernels\n"
+        "assert not {'workflow', 'simulators', 'pandas'} & set(sys.modules), 'imports too much'\n"
+        "from wfa_kernels import cigar\n"
+        "assert not cigar._parse.signatures, 'compiles at import'\n"
+    )
+    (tmp_path / "wfa_kernels").symlink_to(ROOT / "wfa_kernels")
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=tmp_path)

@@ -1,0 +1,231 @@
+"""Programs configured in config/external_tools.yaml: what they are given, how they are read, what goes wrong."""
+
+import sys
+import textwrap
+
+import pytest
+import yaml
+
+from tests.judging import answer, check
+from wfa_kernels import Affine, Edit, PairBatch
+from wfa_kernels.result import OK, OVER_LIMIT, UNSUPPORTED
+from workflow.aligners import Job, ToolConfigError, ToolMissing, _external_config, external
+
+#: Stands in for a program: aligns by gaps alone (its CIGAR is one deletion and one insertion, unless the letters are
+#: equal), takes both input formats, and does what its flags say.
+PROGRAM = """
+import sys
+flags = sys.argv[1:]
+value = {name: flags[flags.index(name) + 1] for name in ("-i", "-p", "-t", "-o", "-g") if name in flags}
+if "--version" in flags:
+    print("gapper 3.2"); sys.exit()
+if "--fail" in flags:
+    print("loading"); print("cannot find a device", file=sys.stderr); sys.exit(3)
+if "-i" in value:
+    lines = open(value["-i"]).read().splitlines()
+    assert all(line[0] == "><"[i % 2] for i, line in enumerate(lines))
+    pairs = [(p[1:], t[1:]) for p, t in zip(lines[::2], lines[1::2])]
+else:
+    pairs = list(zip(open(value["-p"]).read().splitlines()[1::2], open(value["-t"]).read().splitlines()[1::2]))
+x, o, e = map(int, value["-g"].split(","))
+answers = []
+for i, (p, t) in enumerate(pairs, 1):
+    cost = 0 if p == t else 2 * o + e * (len(p) + len(t))
+    cigar = f"{len(p)}M" if p == t else f"{len(p)}D{len(t)}I"
+    cigar = cigar.translate(str.maketrans("ID", "DI")) if "--swap" in flags else cigar
+    cigar = "D" + "M" * (len(p) - 1) + "I" if "--expand" in flags else cigar
+    answers.append((i, -cost if "--negate" in flags else cost, cigar))
+if "--shuffle" in flags:
+    answers.reverse()
+if "--lose" in flags:
+    answers.pop()
+out = open(value["-o"], "w") if "-o" in value else sys.stdout
+if "--header" in flags:
+    print("index\\tscore\\tcigar", file=out)
+for i, score, cigar in answers:
+    if "--words" in flags:
+        print(f"pair {i}: score={score}\\n  path {cigar}", file=out)
+    else:
+        print(i, "oops" if "--garble" in flags else score, cigar, sep="\\t", file=out)
+print("warm-up 9 ms\\nAligned in 2.5 ms", file=sys.stderr)
+"""
+#: A mismatch costs more than two gaps here: on the pairs below, gaps alone are optimal.
+GAPS_WIN = Affine(90, 1, 1)
+EXTERNAL_PAIRS = [(b"AAAA", b"CC"), (b"ACGT", b"ACGT"), (b"", b"ACG"), (b"GGGGG", b"T"), (b"", b"")]
+
+
+@pytest.fixture
+def entry(tmp_path):
+    """A function that makes an adapter of the stand-in program with the given flags and other keys of its entry."""
+    (tmp_path / "gapper.py").write_text(textwrap.dedent(PROGRAM))
+
+    def make(flags="", command=None, **keys):
+        settings = {
+            "name": "gapper",
+            "command": command
+            or f"'{sys.executable}' {tmp_path}/gapper.py -i {{input}} -o {{output}} "
+            f"-g {{mismatch}},{{gap_open}},{{gap_extend}} {flags}",
+            "input_format": "seq",
+            "metrics": ["affine"],
+            "scopes": ["score", "cigar"],
+            "output": {"from": "file", "columns": {"score": 2, "cigar": 3}, "cigar_letters": {"M": "="}},
+        }
+        (tmp_path / "tools.yaml").write_text(yaml.safe_dump({"tools": [settings | keys]}))
+        (settings,) = _external_config.read(tmp_path / "tools.yaml")
+        return external.External(settings)
+
+    make.program = f"'{sys.executable}' {tmp_path}/gapper.py"
+    return make
+
+
+def judge_external(adapter, pairs=EXTERNAL_PAIRS):
+    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+    for scope in adapter.settings["scopes"]:
+        check(adapter, batch, answer(adapter, batch, scope, GAPS_WIN), scope, GAPS_WIN)
+
+
+class TestExternal:
+    """Programs configured in YAML, by one that stands in for them."""
+
+    def test_file_of_columns(self, entry):
+        judge_external(entry())
+
+    def test_no_pairs_start_no_program(self, entry):
+        judge_external(entry("--fail"), [(b"", b""), (b"", b"A")])
+
+    def test_negated_scores_swapped_gaps_and_a_header(self, entry):
+        output = {"from": "file", "columns": {"score": 2, "cigar": 3}, "skip_lines": 1, "score_sign": "negated"}
+        letters = {"M": "=", "I": "D", "D": "I"}
+        judge_external(entry("--negate --swap --header", output=output | {"cigar_letters": letters}))
+
+    def test_fasta_stdout_and_regex(self, entry):
+        command = entry.program + " -p {pattern} -t {text} -g {mismatch},{gap_open},{gap_extend} --words"
+        output = {"from": "stdout", "regex": r"score=(?P<score>\d+)\s+path (?P<cigar>\S+)", "cigar_letters": {"M": "="}}
+        judge_external(entry(command=command, input_format="fasta", output=output))
+
+    def test_answers_out_of_order(self, entry):
+        output = {"from": "file", "columns": {"index": 1, "score": 2, "cigar": 3}, "cigar_letters": {"M": "="}}
+        judge_external(entry("--shuffle", output=output))
+
+    def test_letter_for_match_and_mismatch_without_run_lengths(self, entry):
+        output = {"from": "file", "columns": {"score": 2, "cigar": 3}, "cigar_letters": {"M": "=X"}}
+        batch = PairBatch.from_strings([b"GAACGT"], [b"AAGGTC"])
+        cigars = answer(entry("--expand", output=output), batch, "cigar", GAPS_WIN).cigar_strings()
+        assert cigars == ["1D2=1X2=1I"]
+
+    def test_scope_arguments_and_scopes(self, entry):
+        failing_score = entry(scope_arguments={"score": "--fail"})
+        batch = PairBatch.from_strings([b"A"], [b"A"])
+        assert answer(failing_score, batch, "cigar", GAPS_WIN).scores.tolist() == [0]
+        with pytest.raises(external.ExternalToolError):
+            answer(failing_score, batch, "score", GAPS_WIN)
+        assert entry(scopes=["score"]).unsupported(Job("cigar", GAPS_WIN)) == "gives no cigar"
+
+    def test_metrics(self, entry):
+        assert "gap-affine" in entry().unsupported(Job("score", Edit()))
+        edit = entry(metrics=["edit"])
+        assert edit.objective(Job("cigar", GAPS_WIN)) == Edit()
+        assert edit.unsupported(Job("score", GAPS_WIN)) and not edit.unsupported(Job("cigar", GAPS_WIN))
+
+    def test_refused_pairs(self, entry):
+        adapter = entry(alphabet="ACGT", max_length_bp=4)
+        batch = PairBatch.from_strings([b"ACGT", b"ACGN", b"ACGTA"], [b"ACGT"] * 3)
+        assert answer(adapter, batch, "score", GAPS_WIN).status.tolist() == [OK, UNSUPPORTED, OVER_LIMIT]
+        assert answer(entry(), PairBatch.from_strings([b"A\nC"], [b"A"]), "score", GAPS_WIN).status[0] == UNSUPPORTED
+
+    def test_own_timer(self, entry):
+        adapter = entry(time_from={"regex": "Aligned in ([0-9.]+)", "unit": "ms"})
+        answer(adapter, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
+        assert adapter.own_seconds() == pytest.approx(0.0025)
+        silent = entry(time_from={"regex": "Took ([0-9.]+)"})
+        answer(silent, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
+        with pytest.raises(external.ExternalToolError, match="printed no time"):
+            silent.own_seconds()
+        assert entry().own_seconds() is None
+
+    def test_version(self, entry):
+        assert entry().version() == "unknown"
+        asked = {"command": entry.program + " --version", "regex": r"gapper (\S+)"}
+        assert entry(version=asked).version() == "3.2"
+        with pytest.raises(ToolMissing, match="nothing that matches"):
+            entry(version=asked | {"regex": "nonsense"}).version()
+
+    def test_absent_program(self, entry):
+        with pytest.raises(ToolMissing, match="^not installed: no-such-aligner is not on PATH$"):
+            entry(command="no-such-aligner {input} {output}").version()
+
+    @pytest.mark.parametrize(
+        ("flags", "message"),
+        [
+            ("--fail", "exit code 3; it said: cannot find a device"),
+            ("--lose", "3 answers for 4 pairs"),
+            ("--header", "5 answers for 4 pairs"),
+            ("--garble", "oops"),
+        ],
+    )
+    def test_failing_program(self, entry, flags, message):
+        pairs = [(b"AAAA", b"CC"), (b"ACGT", b"ACGT"), (b"GGGGG", b"T"), (b"A", b"A")]
+        with pytest.raises(external.ExternalToolError, match=message):
+            judge_external(entry(flags), pairs)
+
+    def test_program_that_writes_no_file(self, entry):
+        adapter = entry(command=entry.program + " -i {input} -g 1,1,1 --unused {output}")
+        with pytest.raises(external.ExternalToolError, match="no output file"):
+            judge_external(adapter)
+
+    def test_command_keys_the_samples(self, entry):
+        assert entry().source_hash() == entry().source_hash() != entry("--negate").source_hash()
+
+    @pytest.mark.parametrize(
+        ("keys", "message"),
+        [
+            ({"comand": "x"}, r"tools.yaml: key 'tools.0': .*'comand'"),
+            ({"threads": "two"}, r"tools.yaml: key 'tools.0.threads': 'two' is not of type 'integer'"),
+            ({"device": "tpu"}, r"tools.0.device"),
+            ({"scopes": ["path"]}, r"tools.0.scopes.0"),
+            ({"time_from": {"regex": "("}}, r"tools.0.time_from.regex"),
+            (
+                {"command": "x {input} {output} {penalty}"},
+                r"'tools.0.command' has unknown \{penalty\}; allowed are input",
+            ),
+            ({"command": "x {input}"}, r"'tools.0.command' lacks \{output\}"),
+            ({"command": "x '{input} {output}"}, r"'tools.0.command' cannot be read as a command"),
+            ({"command": "x {input} {output"}, r"'tools.0.command' cannot be read as a command"),
+            ({"input_format": "fasta"}, r"'tools.0.command' lacks \{pattern\}"),
+            (
+                {"output": {"from": "file", "columns": {"score": 1}}},
+                r"output' says nothing of where the cigar",
+            ),
+            (
+                {"output": {"from": "file", "regex": "(?P<cigar>.)"}},
+                r"output' says nothing of where the score",
+            ),
+        ],
+    )
+    def test_bad_entries_name_the_file_and_the_key(self, entry, keys, message):
+        with pytest.raises(ToolConfigError, match=message):
+            entry(**keys)
+
+    def test_two_entries_of_one_name(self, entry, tmp_path):
+        adapter = entry()
+        (tmp_path / "two.yaml").write_text(yaml.safe_dump({"tools": [adapter.settings, adapter.settings]}))
+        with pytest.raises(ToolConfigError, match=r"'tools.1.name' gives 'gapper' twice"):
+            _external_config.read(tmp_path / "two.yaml")
+
+    def test_broken_file(self, tmp_path):
+        (tmp_path / "broken.yaml").write_text("tools:\n  - name: x\n   command: y\n")
+        with pytest.raises(ToolConfigError, match=r"broken.yaml, line 3: "):
+            _external_config.read(tmp_path / "broken.yaml")
+        (tmp_path / "empty.yaml").write_text("")
+        with pytest.raises(ToolConfigError, match=r"empty.yaml: "):
+            _external_config.read(tmp_path / "empty.yaml")
+        assert _external_config.read(tmp_path / "absent.yaml") == []
+
+    def test_shipped_file_and_its_examples(self, tmp_path):
+        """The file is valid as it stands, and with its examples taken out of their comments."""
+        head, examples = _external_config.CONFIG.read_text().split("tools: []\n")
+        assert _external_config.read() == []
+        active = [line[1:] for line in examples.splitlines() if line.startswith("#  ")]
+        (tmp_path / "tools.yaml").write_text("\n".join([head, "tools:", *active]))
+        entries = _external_config.read(tmp_path / "tools.yaml")
+        assert [e["name"] for e in entries] == ["wfa-gpu", "ewfa-gpu", "gasal2"]
