@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 # No deadline: the first example of a test compiles its kernel. The quick profile draws the same examples every time,
 # so that a failure is a change of the code; HYPOTHESIS_PROFILE=thorough looks further.
 _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=50, derandomize=True, **_COMMON)
+settings.register_profile("quick", max_examples=100, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -43,6 +43,7 @@ TOOLS = {
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
     "wavebench-ond:cpu": (EDIT_JOBS, nothing),
+    "wavebench-wfa:fast": (EDIT_JOBS, nothing),
 }
 
 

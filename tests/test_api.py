@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import naive
 import numpy as np
 import pytest
 
+from tests import naive
 from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align
 from wfa_kernels.cpu import edit_wfa, schedule
 from wfa_kernels.result import NO_SCORE, OUT_OF_MEMORY

@@ -7,7 +7,7 @@
 Importing compiles nothing and needs no GPU.
 """
 
-from wfa_kernels.api import AlignError, align
+from wfa_kernels.api import AlignError, align, gpu_problem
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
 from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
@@ -26,6 +26,7 @@ __all__ = [
     "PenaltyError",
     "align",
     "format_packed",
+    "gpu_problem",
     "pack_strings",
     "read_pairs",
     "write_seq",

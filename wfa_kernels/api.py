@@ -55,6 +55,13 @@ def align(
     return _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress)
 
 
+def gpu_problem():
+    """Why device "cuda" cannot be used here, as text; None where it can."""
+    from wfa_kernels.cuda import device
+
+    return None if device.available() and not device.simulated() else device.describe()
+
+
 def _check(pairs, penalties, scope, span, device, design, threads, memory_limit):
     if not isinstance(pairs, PairBatch):
         raise AlignError(f"pairs must be a PairBatch, not {type(pairs).__name__}; see PairBatch.from_strings")

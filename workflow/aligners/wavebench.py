@@ -1,10 +1,10 @@
-"""This project's own CPU kernels, one adapter for each algorithm, on one thread."""
+"""This project's own kernels: each algorithm on one CPU thread, and edit-distance WFA on the GPU."""
 
 import re
 
 import wfa_kernels
 from wfa_kernels import Affine
-from workflow.aligners import ROOT, WORKING_MEMORY_BYTES, Adapter
+from workflow.aligners import ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
 
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {"wfa": ("edit_wfa", "affine_wfa"), "bpm": ("bpm",), "ond": ("ond",)}
@@ -12,9 +12,10 @@ _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
 class Wavebench(Adapter):
-    """One algorithm of wfa_kernels.align()."""
+    """One algorithm of wfa_kernels.align() on the CPU."""
 
     variant = "cpu"
+    starts = ("api", "cpu/schedule")
 
     def __init__(self, algorithm):
         self.algorithm = algorithm
@@ -22,8 +23,9 @@ class Wavebench(Adapter):
 
     @property
     def sources(self):
-        """The kernel's files, what schedules them, and all they import of the library; the GPU side is left out."""
-        found, waiting = set(), ["api", "cpu/schedule", *(f"cpu/{stem}" for stem in _KERNELS[self.algorithm])]
+        """The kernel's files, what schedules them, and all they import of the library but the other device's side."""
+        kernels = [f"{self.device}/{stem}" for stem in _KERNELS[self.algorithm]]
+        found, waiting = set(), [*self.starts, *kernels]
         while waiting:
             name = f"wfa_kernels/{waiting.pop()}.py"
             if name in found or not (ROOT / name).is_file():
@@ -31,7 +33,7 @@ class Wavebench(Adapter):
             found.add(name)
             for module in _IMPORT.findall((ROOT / name).read_text(encoding="utf-8")):
                 path = module.removeprefix("wfa_kernels.").replace(".", "/")
-                waiting += [] if path.startswith("cuda") else [path]
+                waiting += [path] if path.startswith(self.device) or "/" not in path else []
         return tuple(sorted(found))
 
     def version(self):
@@ -54,7 +56,7 @@ class Wavebench(Adapter):
             self._pairs,
             self._job.penalties,
             scope=self._job.scope,
-            device="cpu",
+            device=self.device,
             algorithm=self.algorithm,
             threads=1,
             memory_limit=WORKING_MEMORY_BYTES,
@@ -65,6 +67,26 @@ class Wavebench(Adapter):
         return self._result
 
 
+class WavebenchGpu(Wavebench):
+    """Edit-distance WFA of wfa_kernels.align() on the GPU, from ordinary (pageable) arrays."""
+
+    variant = "fast"
+    device = "cuda"
+    quantity = "time_end_to_end_pageable"
+    starts = ("api", "cuda/device")
+
+    def version(self):
+        """The library's version, where a GPU is usable."""
+        problem = wfa_kernels.gpu_problem()
+        if problem:
+            raise ToolMissing(f"no GPU here: {problem}")
+        return super().version()
+
+    def unsupported(self, job):
+        """Gap-affine kernels for the GPU are not built yet."""
+        return "gap-affine alignment on the GPU is not built yet" if isinstance(job.penalties, Affine) else None
+
+
 def adapters():
-    """One for each algorithm."""
-    return [Wavebench(algorithm) for algorithm in _KERNELS]
+    """One for each algorithm on the CPU, and the GPU's."""
+    return [*(Wavebench(algorithm) for algorithm in _KERNELS), WavebenchGpu("wfa")]

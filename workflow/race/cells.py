@@ -69,6 +69,11 @@ def subset_sizes(n):
     return sizes[::-1]
 
 
+def shard_counts(plan, adapter):
+    """Shards an adapter is timed with: the plan's thread counts; one process for a GPU tool."""
+    return plan.threads if adapter.device == "cpu" else (1,)
+
+
 def reference_keys(records, plan):
     """Further cells of the reference tool: on each subset another tool runs (so that a ratio compares the same
     pairs), and its twin."""

@@ -11,7 +11,7 @@ import time
 from wfa_kernels import Affine, PairBatch
 from workflow.aligners import Job, ToolMissing
 from workflow.race import oracle, statistics
-from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, subset_sizes
+from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, shard_counts, subset_sizes
 from workflow.race.team import Worker, WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
@@ -64,12 +64,16 @@ class Conductor:
         jobs = [self.job(scope) for scope in self.plan.scopes]
         return [job for job in jobs if self.adapters[tool].unsupported(job) is None]
 
+    def shards(self, tool):
+        """The numbers of shards the tool is timed with."""
+        return shard_counts(self.plan, self.adapters[tool])
+
     def worker(self, tool, twin, path):
         """The tool's live worker with the data set open; started and warmed up where there is none."""
         worker = self.workers.get((tool, twin))
         if worker is None or not worker.alive:
             worker = Worker(tool, self.adapters[tool].device)
-            took = worker.ask(_PATIENCE_S, "warm_up", self.supported_jobs(tool), path, max(self.plan.threads))
+            took = worker.ask(_PATIENCE_S, "warm_up", self.supported_jobs(tool), path, max(self.shards(tool)))
             self.jit_s.setdefault(tool, took)
             self.workers[(tool, twin)] = worker
         if worker.opened != path:
@@ -113,7 +117,7 @@ class _Race:
         records = {}
         for tool in self.plan.tools:
             for scope in self.plan.scopes:
-                for shards in self.plan.threads:
+                for shards in self.conductor.shards(tool):
                     n, record = self._entry(tool, scope, shards)
                     records[Key(tool, scope, shards, n)] = record
         for key in reference_keys(records, self.plan):

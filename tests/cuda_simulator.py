@@ -1,0 +1,83 @@
+"""Run the CUDA kernels in Numba's simulator, in a process of its own: the simulator must be chosen before Numba loads.
+
+The kernels here need block barriers only, which the simulator has (it lacks warp primitives). What it takes and a GPU
+refuses is refused here too: array sizes that are no plain positive int.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def align(patterns, texts, scope, budget_bytes=2**24):
+    """Edit-align lists of bytes in the simulator.
+
+    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back)}: a
+    rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernel's own answers.
+    """
+    request = {
+        "patterns": [p.hex() for p in patterns],
+        "texts": [t.hex() for t in texts],
+        "scope": scope,
+        "budget_bytes": budget_bytes,
+    }
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, __file__], input=json.dumps(request), env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refuse_what_a_gpu_refuses():
+    """Patch the simulator of this process."""
+    from numba import cuda
+
+    lenient = cuda.device_array
+
+    def device_array(shape, dtype):
+        assert type(shape) is int and shape > 0, f"cuda.device_array of shape {shape!r}"
+        return lenient(shape, dtype)
+
+    cuda.device_array = device_array
+
+
+def main():
+    """Answer one request from stdin on stdout."""
+    import numpy as np
+
+    from wfa_kernels.cigar import MISMATCH
+    from wfa_kernels.cuda import device, edit_wfa
+    from wfa_kernels.pairs import PairBatch
+    from wfa_kernels.penalties import Edit
+    from wfa_kernels.result import AlignmentResult
+
+    assert device.available() and device.simulated(), device.describe()
+    refuse_what_a_gpu_refuses()
+    request = json.load(sys.stdin)
+    pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
+    traced = request["scope"] == "cigar"
+    rescued = []
+
+    def rescue(rows):
+        rescued.extend(rows.tolist())
+        count = len(rows)
+        cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
+        return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
+
+    result = edit_wfa.align_batch(pairs, Edit(), request["scope"], request["budget_bytes"], rescue)
+    answer = {
+        "scores": result.scores.tolist(),
+        "status": result.status.tolist(),
+        "cigars": result.cigar_strings() if traced else None,
+        "rescued": rescued,
+    }
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

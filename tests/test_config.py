@@ -1,0 +1,215 @@
+"""A mistake in the configuration is one message that names the file, the key and what is allowed, and exit code 2."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workflow.scripts import plan, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = "config/config.yaml"
+LANE = "config/lanes/kick.yaml"
+TAB1 = "config/experiments/thesis_tab1.yaml"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder with a configuration of its own and this checkout's scripts."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "workflow").symlink_to(ROOT / "workflow")
+    change(tmp_path, CONFIG, lane="kick")
+    return tmp_path
+
+
+def change(project, file, drop=None, **values):
+    """Set keys of a YAML file, and drop one."""
+    path = project / file
+    data = yaml.safe_load(path.read_text()) | values
+    data.pop(drop, None)
+    path.write_text(yaml.safe_dump(data))
+
+
+def complaint(project, **arguments):
+    with pytest.raises(settings.SettingsError) as caught:
+        settings.load(root=project, **arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_configuration_as_committed_is_right():
+    for lane in ("kick", "lite", "full"):
+        chosen = settings.load(lane=lane)
+        assert chosen.lane["name"] == lane
+        assert set(chosen.experiments) == {"thesis_tab1", "thesis_tab8", "thesis_tab9"}
+        assert all(chosen.datasets(experiment) for experiment in chosen.experiments)
+
+
+@pytest.mark.parametrize(
+    ("file", "values", "said"),
+    [
+        (CONFIG, {"threads": 4}, r"unknown key 'threads'; allowed are .*lane.*seed"),
+        (CONFIG, {"seed": "one"}, r"'seed' must be a whole number >= 0.*'one' \(text\)"),
+        (CONFIG, {"seed": -1}, r"'seed' must be a whole number >= 0"),
+        (CONFIG, {"seed": True}, r"'seed' must be a whole number >= 0"),
+        (CONFIG, {"lane": "huge"}, r"'lane' has unknown value 'huge'; allowed are auto, full, kick, lite"),
+        (CONFIG, {"tables": ["thesis_tab99"]}, r"'tables' has unknown value 'thesis_tab99'; allowed are .*thesis_tab1"),
+        (CONFIG, {"figures": ["fig"]}, r"'figures' has unknown value 'fig'; allowed are .*thesis_fig1"),
+        (CONFIG, {"tables": "thesis_tab1"}, r"'tables' must be a list .*'thesis_tab1' \(text\)"),
+        (CONFIG, {"experiments": ["thesis_tab2"]}, r"'experiments' has unknown value 'thesis_tab2'; allowed are"),
+        (CONFIG, {"experiments": []}, r"'experiments' must be .*at least one"),
+        (LANE, {"round_second": 1}, r"unknown key 'round_second'; allowed are .*round_seconds"),
+        (LANE, {"round_seconds": 0}, r"'round_seconds' must be seconds > 0"),
+        (LANE, {"rounds": {"min": 6}}, r"'max' is missing in 'rounds'"),
+        (LANE, {"rounds": {"min": 9, "max": 6}}, r"'rounds.max' must be at least rounds.min \(9\)"),
+        (LANE, {"rounds": {"min": 1, "max": 6}}, r"'rounds.min' must be a whole number >= 5"),
+        (LANE, {"pairs": {"uniform_150_e5": 0.5}}, r"'pairs.uniform_150_e5' must be a whole number >= 1"),
+        (
+            LANE,
+            {"pairs": {"uniform_150": 10}},
+            r"'pairs' has unknown value 'uniform_150'; allowed are uniform_<",
+        ),
+        (LANE, {"pairs": {"uniform_150_e101": 10}}, r"'pairs' has unknown value 'uniform_150_e101'"),
+        (LANE, {"name": "lite"}, r"'name' has unknown value 'lite'; allowed are kick"),
+        (LANE, {"narrow": {"thesis_tab1": {"tools": ["edlib"]}}}, r"unknown key 'tools' in 'narrow.thesis_tab1'"),
+        (
+            LANE,
+            {"narrow": {"thesis_tab1": {"datasets": ["moleculo"]}}},
+            r"unknown value 'moleculo'; allowed are u",
+        ),
+        (TAB1, {"tools": ["edlip"]}, r"'tools' has unknown value 'edlip'; allowed are .*edlib"),
+        (TAB1, {"datasets": ["nanopor"]}, r"'datasets' has unknown value 'nanopor'; allowed are .*nanopore"),
+        (TAB1, {"datasets": ["real_mine"]}, r"'datasets' has unknown value 'real_mine'"),
+        (TAB1, {"penalties": [0, 6, 2]}, r"'penalties' must be edit, or \[mismatch >= 1, gap_open >= 0"),
+        (TAB1, {"penalties": [4, 6]}, r"'penalties' must be edit, or \[mismatch >= 1"),
+        (TAB1, {"penalties": [4, 6, 2.5]}, r"'penalties' must be edit, or \[mismatch >= 1"),
+        (TAB1, {"scopes": ["cigars"]}, r"'scopes.0' must be score or cigar, not 'cigars'"),
+        (TAB1, {"threads": [2]}, r"'threads.0' must be 1 or all, not 2"),
+        (TAB1, {"twin": "parasail:diag"}, r"'twin' has unknown value 'parasail:diag'; allowed are edlib"),
+    ],
+)
+def test_a_bad_value_is_named(project, file, values, said):
+    change(project, file, **values)
+    message = complaint(project)
+    assert message.startswith(f"{file}: ")
+    assert re.search(said, message), message
+
+
+def test_a_missing_key_is_named(project):
+    change(project, TAB1, drop="twin")
+    assert complaint(project) == f"{TAB1}: key 'twin' is missing"
+
+
+def test_a_syntax_error_names_its_line(project):
+    (project / LANE).write_text("name: kick\nrounds: {min: 6\npairs: 3\n")
+    assert complaint(project).startswith(f"{LANE}, line 3: ")
+
+
+def test_an_empty_file_is_named(project):
+    (project / CONFIG).write_text("# nothing\n")
+    assert complaint(project) == f"{CONFIG}: must be a mapping of keys to values, not empty"
+
+
+def test_a_missing_lane_on_the_command_line(project):
+    assert "'lane' has unknown value 'fast'" in complaint(project, lane="fast")
+
+
+def real_data(project, *rows):
+    """A table of real reads whose files are there; rows are (name, technology, preset)."""
+    header = (project / "config/real_data.tsv").read_text().splitlines()[-1]
+    (project / "reads.fa").write_text(">a\nACGT\n")
+    source = (project / "reads.fa").as_uri()
+    lines = [header, *("\t".join([*row, source, "", source, ""]) for row in rows)]
+    (project / "config/real_data.tsv").write_text("\n".join(lines) + "\n")
+
+
+def test_real_rows_replace_their_technology(project):
+    real_data(project, ("a", "nanopore", "map-ont"), ("b", "nanopore", "map-ont"))
+    chosen = settings.load(root=project)
+    datasets = chosen.datasets("thesis_tab9")
+    assert "nanopore" not in datasets
+    assert datasets[-2:] == ["real_a", "real_b"]
+    assert "illumina_150" in datasets
+    assert chosen.real_files("a") == [str(project / "reads.fa")] * 2
+    assert "nanopore" not in chosen.left_out("thesis_tab9")
+
+
+def test_a_missing_read_file_is_named(project):
+    real_data(project, ("a", "nanopore", "map-ont"))
+    (project / "reads.fa").unlink()
+    assert re.search(r"real_data.tsv: reads of a: no such file: .*reads.fa", complaint(project))
+
+
+def test_a_bad_technology_is_named_with_its_line(project):
+    real_data(project, ("a", "nanopores", "map-ont"))
+    assert re.search(r"real_data.tsv: line 2: .*'nanopores' is not one of .*nanopore", complaint(project))
+
+
+def test_a_lane_narrows_an_experiment(project):
+    part = {"datasets": ["uniform_150_e2"], "threads": [1]}
+    change(project, LANE, narrow={"thesis_tab1": part})
+    chosen = settings.load(root=project)
+    assert chosen.datasets("thesis_tab1") == ["uniform_150_e2"]
+    assert "uniform_150_e5" in chosen.left_out("thesis_tab1")
+    whole = settings.load(lane="lite")
+    assert plan.race_seconds(chosen, "thesis_tab1") < plan.race_seconds(whole, "thesis_tab1")
+
+
+def test_simulated_data_sets_are_asked_for_by_their_id(project):
+    chosen = settings.load(root=project)
+    pairs = chosen.pairs("uniform_1000_e5")
+    assert (
+        chosen.simulator_arguments("uniform_1000_e5") == f"uniform --length 1000 --error 0.05 --pairs {pairs} --seed 1"
+    )
+    assert chosen.simulator_arguments("moleculo") == f"moleculo --pairs {chosen.pairs('moleculo')} --seed 1"
+
+
+def test_tool_files_follow_the_experiment(project):
+    chosen = settings.load(root=project)
+    files = chosen.tool_files("thesis_tab8")
+    assert {"workflow/aligners/edlib.py", "workflow/aligners/wavebench.py", "wfa_kernels/cpu/affine_wfa.py"} <= set(
+        files
+    )
+    assert "workflow/aligners/rapidfuzz.py" not in files
+    assert "workflow/aligners/rapidfuzz.py" in chosen.tool_files("thesis_tab1")
+    assert "edlib=" in chosen.tool_hashes("thesis_tab8")
+
+
+def test_the_plan_names_what_will_be_done(capsys):
+    assert plan.main(["--lane", "kick"]) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "lane kick",
+        "thesis_tab9: 6 races",
+        "uniform_150_e5 (",
+        "not in this lane: uniform_300_e2",
+        "minutes",
+    ):
+        assert words in said
+
+
+def test_the_plan_ends_with_code_2_and_one_line():
+    command = [sys.executable, "-m", "workflow.scripts.plan", "--lane", "fast"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"error: config/config.yaml: key 'lane' has unknown value 'fast'; .*\n", done.stderr)
+
+
+@pytest.mark.parametrize("schema", ["config", "lane", "experiment"])
+def test_every_key_is_documented(schema):
+    keys = yaml.safe_load((ROOT / f"workflow/schemas/{schema}.schema.yaml").read_text())["properties"]
+    said = (ROOT / "config/README.md").read_text()
+    missing = [key for key in keys if f"`{key}`" not in said and f"`{key}." not in said]
+    assert not missing
+
+
+def test_the_plan_names_real_rows_that_nothing_uses(project):
+    real_data(project, ("a", "pacbio_clr", "map-pb"), ("b", "nanopore", "map-ont"))
+    said = plan.describe(settings.load(root=project))
+    assert "real_a: no experiment names pacbio_clr" in said
+    assert "real_b:" not in said

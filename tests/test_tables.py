@@ -1,0 +1,247 @@
+"""Tables: every value in its cell, nothing empty, the tidy file as promised."""
+
+import csv
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests.synthetic import measurement, write_measurements
+from wfa_kernels import PairBatch
+from workflow.scripts.format_numbers import count, percent, significant
+
+ROOT = Path(__file__).resolve().parents[1]
+TIDY = [
+    "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
+    "metric", "penalties", "input", "quantity", "unit", "value", "ci_low", "ci_high", "rounds", "recall_native",
+    "coverage", "status", "commit", "note",
+]  # fmt: skip
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.fixture
+def make(tmp_path):
+    """make(table, rows) draws up a table from collected rows and gives the path without suffix."""
+
+    def make(table, rows, lane="kick", real_data=""):
+        write_measurements(tmp_path / "m.parquet", rows)
+        command = importlib.import_module(f"workflow.scripts.tables.{table}").main
+        arguments = {
+            "measurements": tmp_path / "m.parquet",
+            "paper": ROOT / f"config/papers/{table}.csv",
+            "config": ROOT / f"config/experiments/{table}.yaml",
+            "lane": ROOT / f"config/lanes/{lane}.yaml",
+            "real-data": real_data,
+            "out": tmp_path / "out" / table,
+        }
+        run = CliRunner().invoke(command, [f"--{name}={value}" for name, value in arguments.items()])
+        assert run.exit_code == 0, run.output
+        return tmp_path / "out" / table
+
+    return make
+
+
+def cells(out, **wanted):
+    rows = read_csv(f"{out}.csv")
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def test_paper_values_stand_in_their_cells(make):
+    out = make("thesis_tab1", [])
+    (edlib,) = cells(out, row="Edlib", source="paper", dataset="uniform_1000_e2")
+    assert float(edlib["time_s"]) == pytest.approx(120.248)
+    assert edlib["threads"] == "80"
+    both = cells(out, row="eWFA-GPU", source="paper", dataset="uniform_150_e10")
+    assert [float(row["time_s"]) for row in both] == pytest.approx([0.100, 0.116])
+    markdown = Path(f"{out}.md").read_text()
+    assert "| Edlib | thesis | 80 | 8.928 s | 9.001 s | 9.057 s |" in markdown
+    assert "| GASAL2 | thesis | GPU | 1.206 s |" in markdown
+
+
+def test_a_measured_time_is_scaled_to_the_papers_count(make):
+    out = make("thesis_tab1", [measurement(median_s=0.5, ci_low_s=0.49, ci_high_s=0.52, pairs=20_000)])
+    (cell,) = cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")
+    assert float(cell["time_measured_s"]) == pytest.approx(0.5)
+    assert float(cell["time_s"]) == pytest.approx(0.5 * 10_000_000 / 20_000)
+    assert [float(cell[k]) for k in ("ci_low_s", "ci_high_s")] == pytest.approx([245, 260])
+    assert float(cell["gcups_end_to_end"]) == pytest.approx(20_000 * 150 * 150 / 0.5 / 1e9)
+    assert cell["note"] == "20000 of 10000000 pairs"
+    assert "250 s ±4.0 % · 20K of 10M pairs" in Path(f"{out}.md").read_text()
+
+
+def test_tidy_columns_and_values(make):
+    out = make("thesis_tab1", [measurement(tool="wavebench-wfa", variant="cpu", median_s=0.5, pairs=20_000)])
+    rows = read_csv(f"{out}.tidy.csv")
+    assert list(rows[0]) == TIDY
+    ours = {r["quantity"]: r for r in rows if r["tool"] == "wavebench-wfa" and r["status"] == "ok"}
+    time = ours["time_end_to_end"]
+    assert (time["value"], time["unit"], time["pairs"], time["rounds"]) == ("0.5", "s", "20000", "8")
+    assert (time["ci_low"], time["ci_high"], time["error"], time["length_bp"]) == ("0.498", "0.503", "0.05", "150")
+    assert (time["variant"], time["scope"], time["metric"], time["input"]) == ("cpu", "cigar", "edit", "ascii")
+    assert float(ours["gcups_end_to_end"]["ci_low"]) < float(ours["gcups_end_to_end"]["value"])
+    assert ours["recall_native"]["value"] == "1" and ours["coverage"]["value"] == "1"
+    assert {r["source"] for r in rows} == {"paper", "here"}
+    assert all(r["status"] for r in rows)
+    assert all(r["value"] for r in rows if r["status"] == "ok")
+
+
+def test_tidy_holds_each_paper_value_once_in_seconds(make):
+    rows = [r for r in read_csv(f"{make('thesis_tab8', [])}.tidy.csv") if r["source"] == "paper"]
+    times = [r for r in rows if r["quantity"].startswith("time_")]
+    assert len(times) == 13 * 9 and len(rows) == 234
+    assert {r["unit"] for r in times} == {"s"}
+    wfa = [r for r in rows if r["tool"] == "WFA (CPU)" and r["dataset"] == "uniform_150_e2"]
+    assert [(r["quantity"], r["value"], r["pairs"]) for r in wfa] == [
+        ("time_end_to_end", "20", "100000000"),
+        ("recall_affine", "1", "100000000"),
+    ]
+    adept = [r for r in rows if r["tool"] == "ADEPT (GPU)" and r["dataset"] == "uniform_150_e2"]
+    assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c")]
+
+
+def test_a_wrong_tool_that_claims_exactness_is_struck_out(make):
+    out = make("thesis_tab1", [measurement(recall_native=0.99996)])
+    text = Path(f"{out}.md").read_text()
+    assert "~~250 s ±0.60 %~~ · 20K of 10M pairs **(recall 99.996 %)**" in text
+    assert "<s>250 s ±0.60 %</s>" in Path(f"{out}.html").read_text()
+    assert cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")[0]["struck_out"] == "true"
+
+
+def test_a_heuristic_tool_and_an_affine_recall_are_not_struck_out(make):
+    text = Path(f"{make('thesis_tab1', [measurement(recall_native=0.9, exact=False)])}.md").read_text()
+    assert "~~" not in text
+    row = measurement(experiment="thesis_tab8", metric="affine", penalties="4,6,2", recall_affine=0.696)
+    text = Path(f"{make('thesis_tab8', [row])}.md").read_text()
+    assert "R 69.6 % · 20K of 100M pairs" in text and "~~" not in text
+
+
+def test_doubts_stand_beside_the_time(make):
+    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.75,
+                      refused=json.dumps({"over_limit": 5000}))  # fmt: skip
+    text = Path(f"{make('thesis_tab1', [row])}.md").read_text()
+    assert "**(coverage 75 %, stale, race invalid)**" in text
+    assert "Race of uniform_150_e5 on some-cpu-2c: twins uneven (x: ratio 1.080)" in text
+    assert '{"over_limit": 5000}' in text
+
+
+def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
+    failed = measurement(tool="rapidfuzz", status="unsupported", reason="gives no CIGAR", median_s=None, pairs=0,
+                         recall_native=None, coverage=None, rounds=0)  # fmt: skip
+    out = make("thesis_tab1", [measurement(), failed])
+    here = {(r["row"], r["scope"], r["dataset"]): r["status"] for r in cells(out, source="here")}
+    assert here[("RapidFuzz", "cigar", "uniform_150_e5")] == "unsupported: gives no CIGAR"
+    assert here[("Edlib", "cigar", "uniform_300_e5")].startswith("not in this lane")
+    assert here[("Edlib", "cigar", "uniform_150_e2")].startswith("no sample yet")
+    assert here[("eWFA-GPU", "cigar", "uniform_150_e2")] == "no GPU: GPU: not measured on a host without one"
+    for line in Path(f"{out}.md").read_text().splitlines():
+        if line.startswith("|"):
+            assert all(cell.strip() for cell in line.strip("|").split("|")), line
+    assert "<td></td>" not in Path(f"{out}.html").read_text()
+
+
+def test_peers_not_raced_yet_say_so(make):
+    here = {(r["row"], r["dataset"]): r["status"] for r in cells(make("thesis_tab8", []), source="here")}
+    assert here[("KSW2", "uniform_150_e2")] == "not raced yet: KSW2: not raced yet"
+    assert here[("SeqAn", "uniform_10000_e10")] == "not raced yet: SeqAn: not raced yet"
+
+
+def test_all_hosts_stand_side_by_side(make):
+    recorded = measurement(source="recorded", host="h200", lane="lite", race_id="r2", median_s=0.1, threads=16)
+    text = Path(f"{make('thesis_tab1', [measurement(), measurement(threads=2), recorded])}.md").read_text()
+    lines = [line.split(" | ")[1:3] for line in text.splitlines() if line.startswith("| Edlib |")]
+    assert ["thesis", "80"] in lines and ["this host · kick", "1"] in lines and ["this host · kick", "2 (all)"] in lines
+    assert ["recorded: h200 · lite", "16 (all)"] in lines
+
+
+def test_the_largest_valid_lane_is_shown(make):
+    small = measurement(median_s=0.5)
+    large = measurement(race_id="r2", lane="lite", pairs=1_000_000, pairs_total=1_000_000, median_s=20.0)
+    broken = measurement(race_id="r3", lane="full", pairs=10**7, pairs_total=10**7, median_s=99.0, race_valid=False)
+    (cell,) = [r for r in cells(make("thesis_tab1", [small, large, broken]), source="here", tool="edlib")
+               if r["status"] == "ok"]  # fmt: skip
+    assert cell["lane"] == "lite" and float(cell["time_s"]) == pytest.approx(200)
+
+
+def test_twins_and_subsets_are_not_shown(make):
+    rows = [measurement(tool="wavebench-wfa", variant="cpu", main=False, twin=True, median_s=7.0)]
+    assert all(r["status"] != "ok" for r in cells(make("thesis_tab1", rows), source="here"))
+
+
+def test_tab9_says_what_is_real(make, tmp_path):
+    table = tmp_path / "real.tsv"
+    head = ["name", "technology", "preset", "reads", "reads_sha256", "reference", "reference_sha256"]
+    row = ["lambda", "nanopore", "map-ont", "r.fq", "", "g.fa", ""]
+    table.write_text("\n".join("\t".join(fields) for fields in (head, row)) + "\n")
+    measured = measurement(experiment="thesis_tab9", dataset="real_lambda", metric="affine", penalties="4,6,2",
+                           recall_affine=0.0, dataset_model="mapped", length_bp=6000, error=None)  # fmt: skip
+    out = make("thesis_tab9", [measured], real_data=table)
+    header = next(line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("| Tool"))
+    assert "Illumina 150 simulated" in header and "Nanopore real: lambda" in header
+    assert "Nanopore simulated" not in header
+    (cell,) = cells(out, source="here", tool="edlib", dataset="real_lambda", scope="cigar")
+    assert cell["recall_affine"] == "0" and cell["column"] == "Nanopore real: lambda"
+    (paper,) = cells(out, source="paper", row="Edlib (edit distance)", dataset="nanopore")
+    assert float(paper["time_s"]) == 22620
+
+
+def test_tab7_is_computed_from_the_pair_files(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    batch = PairBatch.from_strings(["ACGT" * 3, "A" * 20], ["ACG", "T" * 31], {"source": "made up", "realised": "{}"})
+    batch.to_arrow(data / "illumina_150.arrow")
+    from workflow.scripts.tables.thesis_tab7 import main
+
+    run = CliRunner().invoke(main, [
+        f"--paper={ROOT / 'config/papers/thesis_tab7.csv'}", f"--data={data}",
+        f"--lane={ROOT / 'config/lanes/kick.yaml'}", f"--out={tmp_path / 'tab7'}",
+    ])  # fmt: skip
+    assert run.exit_code == 0, run.output
+    paper, ours, *_ = read_csv(tmp_path / "tab7.csv")
+    assert (paper["pairs"], paper["text_min_bp"], paper["text_mean_bp"]) == ("100000000", "134", "148")
+    lengths = [ours[f"{side}_{which}_bp"] for side in ("text", "pattern") for which in ("min", "mean", "max")]
+    assert lengths == ["3", "17", "31", "12", "16", "20"] and ours["data"] == "simulated"
+    text = (tmp_path / "tab7.md").read_text()
+    assert "no pair file of lane kick yet" in text and "Simulated, for want of real reads" in text
+    tidy = [r for r in read_csv(tmp_path / "tab7.tidy.csv") if r["dataset"] == "illumina_150" and r["source"] == "here"]
+    assert {r["quantity"]: r["value"] for r in tidy}["pattern_length_max"] == "20"
+
+
+def test_bad_input_is_one_message_and_exit_code_2(tmp_path):
+    from workflow.scripts.tables.thesis_tab1 import main
+
+    run = CliRunner().invoke(main, [f"--{name}=absent" for name in ("measurements", "paper", "config", "lane", "out")])
+    assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output
+
+
+def test_every_experiment_tool_has_a_row():
+    for table in ("thesis_tab1", "thesis_tab8", "thesis_tab9"):
+        module = importlib.import_module(f"workflow.scripts.tables.{table}")
+        experiment = yaml.safe_load((ROOT / f"config/experiments/{table}.yaml").read_text())
+        layout = module.make_layout(experiment, "", [])
+        for scope in experiment["scopes"]:
+            assert set(experiment["tools"]) <= {row.tool for row in layout.rows if row.scope == scope}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.0123456, "0.0123"), (1.2345, "1.23"), (99.96, "100"), (12345.6, "12346")]
+)
+def test_significant(value, text):
+    assert significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(1, "100 %"), (0.999999999, "99.9999 %"), (0.9987, "99.8 %"), (0.983, "98.3 %"), (0, "0 %")]
+)
+def test_percent_never_rounds_up_to_perfect(fraction, text):
+    assert percent(fraction) == text
+
+
+def test_count():
+    assert [count(n) for n in (512, 20_000, 10**7, 1_500_000, 12_345)] == ["512", "20K", "10M", "1.5M", "12345"]

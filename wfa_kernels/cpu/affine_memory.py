@@ -1,0 +1,118 @@
+"""Working memory of the gap-affine WFA: grown as a call needs it, within its budget, and reused from pair to pair.
+
+A memory is the tuple (sequences uint8, rings int32, ranges int64, origins uint8, bases int64):
+sequences: pattern from 0 on, then text, each with PADDING bytes behind it. rings: ``rows`` rows of equal length, a row
+indexed by diagonal around its centre; outside its range a row holds UNREACHED. ranges: lowest diagonal of each row,
+then highest diagonal of each. origins: one byte per cell, score after score. bases: where diagonal 0 of a score's row
+would be in origins.
+"""
+
+import numpy as np
+from numba import njit
+
+from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED
+from wfa_kernels.cpu.backtrace import grown
+from wfa_kernels.cpu.intrinsics import peek, poke
+
+#: Range of a row without cells: min and max with a real range give that one; one step wider it is still empty.
+EMPTY_LO, EMPTY_HI = 2**30, -(2**30)
+#: Bytes that may be read past the end of a sequence by an 8-byte compare.
+PADDING = 8
+#: Diagonals of a row to begin with; it doubles as wavefronts widen.
+_FIRST_STRIDE = 2 * 24 + 1 + LANES
+
+
+@njit
+def fresh_memory():
+    """(sequence copies, rows, row ranges, origins, index in origins of diagonal 0 of each score's row)."""
+    nothing = np.empty(0, np.uint8)
+    return nothing, np.empty(0, np.int32), np.empty(0, np.int64), nothing, np.empty(0, np.int64)
+
+
+@njit
+def bytes_of(memory):
+    sequences, rings, ranges, origins, bases = memory
+    return len(sequences) + 4 * len(rings) + 8 * len(ranges) + len(origins) + 8 * len(bases)
+
+
+@njit
+def load_pair(pattern, text, pair, rows, budget, memory):
+    """Copy a pair where 8-byte reads past its end are safe, and see that rows exist; (memory, whether it fits)."""
+    sequences, rings, ranges, origins, bases = memory
+    m, n = pair[1] - pair[0], pair[3] - pair[2]
+    needed = m + n + 2 * PADDING
+    fresh_rows = 0 if len(rings) else rows * (4 * _FIRST_STRIDE + 16)
+    if bytes_of(memory) + fresh_rows + max(0, needed - len(sequences)) > budget:
+        return memory, False
+    if needed > len(sequences):
+        sequences = np.zeros(needed, np.uint8)
+    if fresh_rows:
+        rings = np.full(rows * _FIRST_STRIDE, UNREACHED, np.int32)
+        ranges = np.full(2 * rows, EMPTY_LO, np.int64)
+        ranges[rows:] = EMPTY_HI
+    _copy(pattern, pair[0], sequences, 0, m)
+    _copy(text, pair[2], sequences, m + PADDING, n)
+    return (sequences, rings, ranges, origins, bases), True
+
+
+@njit
+def _copy(letters, at, to, to_at, count):
+    for j in range(count):
+        poke(to, to_at + j, peek(letters, at + j))
+
+
+@njit
+def with_origins(memory, width, rows, state, budget):
+    """Room for the origins of one more score, at most ``width`` of them; (memory, whether there is any)."""
+    sequences, rings, ranges, origins, bases = memory
+    score, _, _, filled = state
+    needed = filled + min(width, 2 * centre_of(len(rings) // rows)) + LANES
+    shared = budget - bytes_of(memory) + len(origins) + 8 * len(bases)  # what the two may take; 1/16 stays for rows
+    origins = grown(origins, filled, needed, shared // 16 * 13)
+    bases = grown(bases, min(score + 1, len(bases)), score + 2, shared // 64)
+    fits = needed <= len(origins) and score + 1 < len(bases)
+    return (sequences, rings, ranges, origins, bases), fits
+
+
+@njit
+def centre_of(stride):
+    """Index of diagonal 0 in a row; diagonals 1 - centre to centre - 1 fit, with room for a vector behind them."""
+    return (stride - LANES) // 2
+
+
+@njit
+def widened(rings, rows, reach, spare_bytes):
+    """Rows of about twice the width; the same ones if the bytes left do not allow it."""
+    stride = len(rings) // rows
+    wider = 2 * min(2 * centre_of(stride), reach + 1) + 1 + LANES
+    if 4 * rows * wider > spare_bytes:
+        return rings
+    larger = np.full(rows * wider, UNREACHED, np.int32)
+    shift = centre_of(wider) - centre_of(stride)
+    for row in range(rows):
+        larger[row * wider + shift : row * wider + shift + stride] = rings[row * stride : (row + 1) * stride]
+    return larger
+
+
+@njit
+def set_range(ranges, rows, row, lo, hi):
+    poke(ranges, row, lo)
+    poke(ranges, rows + row, hi)
+
+
+@njit
+def narrows(ranges, rows, row, lo, hi):
+    """Whether the previous score of this row reached diagonals outside [lo, hi]."""
+    return peek(ranges, row) < lo or peek(ranges, rows + row) > hi
+
+
+@njit
+def clear(rings, ranges, rows, row, lo, hi):
+    """Make what the previous score of this row had outside [lo, hi] unreached."""
+    stride = len(rings) // rows
+    zero = row * stride + centre_of(stride)
+    old_lo, old_hi = ranges[row], ranges[rows + row]
+    for k in range(old_lo, min(old_hi, lo - 1) + 1):
+        rings[zero + k] = UNREACHED
+    for k in range(max(old_lo, hi + 1), old_hi + 1):
+        rings[zero + k] = UNREACHED

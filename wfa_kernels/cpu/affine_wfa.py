@@ -1,0 +1,345 @@
+"""Gap-affine wavefront alignment (WFA) on the CPU: score, and CIGAR by backtrace.
+
+Problem: the cheapest global alignment of pattern and text where a mismatch costs x and a gap of n letters o + n * e.
+
+Recurrence (thesis Eq. 3; Marco-Sola et al. 2021, Algorithm 1), offsets h on diagonal k = h - v for score s:
+    I[s][k] = max(M[s - o - e][k - 1], I[s - e][k - 1]) + 1
+    D[s][k] = max(M[s - o - e][k + 1], D[s - e][k + 1])
+    M[s][k] = LCP-extended min(max(M[s - x][k] + 1, I[s][k], D[s][k]), n, m + k)
+The clamp stands in for "no such cell": a diagonal that was already followed to the border of the matrix cannot be part
+of a cheaper path, so what grows out of a clamped cell never decides a score. Penalties are divided by their greatest
+common divisor, so that scores no path can have are not visited.
+
+Memory layout: int32 offsets in rings of rows, one row per score (M: max(x, o + e) + 1 rows, I and D: e + 1 each), a
+row indexed by diagonal around ``centre``. Outside the range [lo, hi] of its score a row holds UNREACHED. For the
+CIGAR one byte of origins per cell is kept (bit 0: I extends, bit 1: D extends, bits 2-3: M comes from a mismatch, I or
+D) and traced back; the matches are found again going forward (thesis Algorithm 6).
+
+Where rows grow wide, the score of a path near the straight way (an alignment, so an upper bound) is found first: then
+diagonals that are too far from the final one to be closed by gaps within the bound are left alone, which is exact.
+
+Limits: lengths below 2**29; what does not fit the budget gets status OUT_OF_MEMORY.
+"""
+
+from math import gcd
+
+import numpy as np
+from numba import njit
+
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+from wfa_kernels.cpu.affine_lanes import (
+    EXTENDS_DELETION,
+    EXTENDS_INSERTION,
+    FROM_DELETION,
+    FROM_INSERTION,
+    LANES,
+    SOURCE,
+    UNREACHED,
+    next_lanes,
+    next_lanes_traced,
+)
+from wfa_kernels.cpu.affine_memory import (
+    EMPTY_HI,
+    EMPTY_LO,
+    PADDING,
+    bytes_of,
+    centre_of,
+    clear,
+    fresh_memory,
+    load_pair,
+    narrows,
+    set_range,
+    widened,
+    with_origins,
+)
+from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, with_room
+from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64, peek, poke
+from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
+
+#: Why _advance stops.
+_AT_END, _ROWS_FULL, _ORIGINS_FULL, _WIDE = 0, 1, 2, 3
+#: Diagonals of a row from which on an upper bound of the score is worth its time (measured).
+_WORTH_A_BOUND = 1024
+#: Diagonals beyond the straight way that the search for an upper bound follows.
+_BAND = 48
+_NEVER = 2**62
+#: Flag of a traced operation after which matches follow (the gap, if it is one, is complete).
+_THEN_MATCHES = 16
+
+
+def align_range(pairs, penalties, scope, start, stop, budget_bytes):
+    """Align pairs start..stop of a batch, single-threaded.
+
+    pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
+    budget_bytes: bound of the working memory (rows, origins and sequence copies; the CIGARs given back are not in it).
+    Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
+    the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
+    """
+    mismatch, gap_open, gap_extend = penalties.triple
+    unit = gcd(mismatch, gap_open, gap_extend)
+    scaled = (mismatch // unit, gap_open // unit, gap_extend // unit)
+    traced = scope == "cigar"
+    scores, status, cigars, lengths = _align_range(
+        *read_only_arrays(pairs), start, stop, *scaled, unit, traced, budget_bytes
+    )
+    return (scores, status, cigars, lengths) if traced else (scores, status, None, None)
+
+
+@njit(nogil=True, cache=True)
+def _align_range(
+    pattern, pattern_offsets, text, text_offsets, start, stop, mismatch, gap_open, gap_extend, unit, traced, budget
+):
+    scores = np.full(stop - start, NO_SCORE, np.int32)
+    status = np.full(stop - start, OUT_OF_MEMORY, np.uint8)
+    lengths = np.zeros(stop - start, np.int64)
+    cigars = np.empty(64 if traced else 0, np.uint32)
+    filled = 0
+    penalties = (mismatch, gap_open, gap_extend)
+    rows = max(mismatch, gap_open + gap_extend) + 1 + 2 * (gap_extend + 1)
+    memory = fresh_memory()
+    for i in range(start, stop):
+        pair = (pattern_offsets[i], pattern_offsets[i + 1], text_offsets[i], text_offsets[i + 1])
+        score, memory = _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory)
+        if score < 0:  # an earlier pair's buffers may be what is in the way
+            memory = fresh_memory()
+            score, memory = _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory)
+        if score < 0:
+            memory = fresh_memory()
+            continue
+        scores[i - start] = score * unit
+        status[i - start] = OK
+        if traced:
+            before = filled
+            m, n = pair[1] - pair[0], pair[3] - pair[2]
+            operations = np.empty(min(score, m + n), np.uint8)
+            count = _trace(memory, n - m, score, penalties, operations)
+            cigars = with_room(cigars, filled, 2 * count + 1)
+            filled = _rebuild(memory[0], m, n, operations, count, cigars, filled)
+            lengths[i - start] = filled - before
+    return scores, status, cigars[:filled].copy(), lengths
+
+
+@njit
+def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory):
+    """Compute wavefronts until one reaches the end, growing the buffers on the way.
+
+    pair: (start, end) of the pattern and (start, end) of the text. Returns (score, memory), score -1 when the budget
+    does not suffice. The rows in ``memory`` are left unreached.
+    """
+    m, n = pair[1] - pair[0], pair[3] - pair[2]
+    memory, fits = load_pair(pattern, text, pair, rows, budget, memory)
+    if not fits:
+        return -1, memory
+    sequences, rings, ranges, origins, bases = memory
+    rings[centre_of(len(rings) // rows)] = _followed(sequences, m + PADDING, 0, 0, min(m, n))
+    ranges[0] = ranges[rows] = 0
+    state = (0, 0, 0, 0)
+    limits = (-m, n, _plain_cost(m, n, penalties), _WORTH_A_BOUND)
+    while True:
+        stopped, state = _advance(memory, m, n, rows, penalties, traced, limits, state)
+        if stopped == _AT_END:
+            break
+        if stopped == _WIDE:
+            bound = _upper_bound(sequences, m, n, penalties, rows, budget - bytes_of(memory))
+            limits = (-m, n, min(bound, limits[2]), _NEVER)
+            continue
+        if stopped == _ROWS_FULL:
+            wider = widened(rings, rows, max(m, n), budget - bytes_of(memory))
+            fits = len(wider) > len(rings)
+            memory = (sequences, wider, ranges, origins, bases)
+        else:
+            memory, fits = with_origins(memory, m + n + 1, rows, state, budget)
+        if not fits:
+            return -1, memory
+        sequences, rings, ranges, origins, bases = memory
+    for row in range(rows):
+        clear(rings, ranges, rows, row, EMPTY_LO, EMPTY_HI)
+        ranges[row] = EMPTY_LO
+        ranges[rows + row] = EMPTY_HI
+    fits = not traced or bytes_of(memory) + min(state[0], m + n) <= budget  # the operations of the backtrace
+    return (state[0] if fits else -1), memory
+
+
+@njit
+def _plain_cost(m, n, penalties):
+    """Cost of replacing letter by letter with one gap for the rest, an upper bound that keeps unlike lengths cheap."""
+    mismatch, gap_open, gap_extend = penalties
+    rest = abs(n - m)
+    return min(m, n) * mismatch + (gap_open + rest * gap_extend if rest else 0)
+
+
+@njit
+def _upper_bound(sequences, m, n, penalties, rows, spare_bytes):
+    """Score of the best path near the diagonals between 0 and n - m; _NEVER where the bytes left do not allow it.
+
+    With it the exact wavefronts narrow again after half the score: half of the cells.
+    """
+    lowest, highest = max(-m, min(0, n - m) - _BAND), min(n, max(0, n - m) + _BAND)
+    centre = max(-lowest, highest) + 1
+    stride = 2 * centre + 1 + LANES
+    if rows * (4 * stride + 16) > spare_bytes:
+        return _NEVER
+    rings = np.full(rows * stride, UNREACHED, np.int32)
+    ranges = np.full(2 * rows, EMPTY_LO, np.int64)
+    ranges[rows:] = EMPTY_HI
+    rings[centre] = _followed(sequences, m + PADDING, 0, 0, min(m, n))
+    ranges[0] = ranges[rows] = 0
+    _, _, _, origins, bases = fresh_memory()
+    limits = (lowest, highest, _plain_cost(m, n, penalties), _NEVER)
+    memory = (sequences, rings, ranges, origins, bases)
+    _, state = _advance(memory, m, n, rows, penalties, False, limits, (0, 0, 0, 0))
+    return state[0]
+
+
+@njit
+def _advance(memory, m, n, rows, penalties, traced, limits, state):
+    """Wavefronts from ``state`` on to the end, a full buffer or the first wide row: (which of these, state).
+
+    limits: (lowest and highest diagonal to follow, upper bound of the score, what counts as wide). A path on diagonal k
+    has at least abs(k - final) gap letters ahead of it: where that exceeds the bound, the diagonal is left alone.
+    state: (score, its row of M, its row of I, origins filled). The buffers are fixed in here, because Numba counts
+    references at every turn of a loop that may replace an array: 200 ns a score.
+    """
+    mismatch, gap_open, gap_extend = penalties
+    sequences, rings, ranges, origins, bases = memory
+    lowest, highest, bound, wide = limits
+    score, slot, gap_slot, filled = state
+    gap_ring = gap_extend + 1
+    ring = rows - 2 * gap_ring
+    stride = len(rings) // rows
+    centre = centre_of(stride)
+    final = n - m
+    while not (
+        peek(ranges, slot) <= final <= peek(ranges, rows + slot) and peek(rings, slot * stride + centre + final) == n
+    ):
+        state = (score, slot, gap_slot, filled)
+        score += 1
+        slot = slot + 1 if slot + 1 < ring else 0
+        gap_slot = gap_slot + 1 if gap_slot + 1 < gap_ring else 0
+        replaced = _back(slot, mismatch, ring)
+        opened = _back(slot, gap_open + gap_extend, ring)
+        insertion = ring + gap_slot
+        deletion = insertion + gap_ring
+        extended = ring + _back(gap_slot, gap_extend, gap_ring)
+        ahead = max(0, bound - score) // gap_extend
+        gap_lo = max(min(peek(ranges, opened), peek(ranges, extended)) - 1, lowest, final - ahead)
+        gap_hi = min(max(peek(ranges, rows + opened), peek(ranges, rows + extended)) + 1, highest, final + ahead)
+        if gap_lo > gap_hi:
+            gap_lo, gap_hi = EMPTY_LO, EMPTY_HI
+        lo = max(min(peek(ranges, replaced), gap_lo), final - ahead)
+        hi = min(max(peek(ranges, rows + replaced), gap_hi), final + ahead)
+        if lo > hi:
+            lo, hi = EMPTY_LO, EMPTY_HI
+        elif hi - lo > wide:
+            return _WIDE, state
+        if lo <= hi and max(-lo, hi) >= centre:
+            return _ROWS_FULL, state
+        if traced and lo <= hi and (filled + hi - lo + LANES >= len(origins) or score >= len(bases)):
+            return _ORIGINS_FULL, state
+        if narrows(ranges, rows, slot, lo, hi):
+            clear(rings, ranges, rows, slot, lo, hi)
+        if narrows(ranges, rows, insertion, gap_lo, gap_hi):
+            clear(rings, ranges, rows, insertion, gap_lo, gap_hi)
+            clear(rings, ranges, rows, deletion, gap_lo, gap_hi)
+        set_range(ranges, rows, slot, lo, hi)
+        set_range(ranges, rows, insertion, gap_lo, gap_hi)
+        set_range(ranges, rows, deletion, gap_lo, gap_hi)
+        if lo > hi:
+            continue
+        if traced:
+            poke(bases, score, filled - lo)
+        zeros = (
+            slot * stride + centre,
+            insertion * stride + centre,
+            deletion * stride + centre,
+            replaced * stride + centre,
+            opened * stride + centre,
+            extended * stride + centre,
+            (extended + gap_ring) * stride + centre,
+        )
+        for k in range(lo, hi + 1, LANES):
+            if traced:
+                going = next_lanes_traced(rings, sequences, zeros, k, hi, m, n, m + PADDING, origins, filled + k - lo)
+            else:
+                going = next_lanes(rings, sequences, zeros, k, hi, m, n, m + PADDING)
+            while going != 0:  # _followed, written out: a call counts references to the sequences, 10 ns a cell
+                diagonal = k + count_trailing_zeros(going)
+                going &= going - np.uint64(1)
+                h = np.int64(peek(rings, zeros[0] + diagonal))
+                limit = min(n, m + diagonal)
+                while h < limit:
+                    differing = load_u64(sequences, h - diagonal) ^ load_u64(sequences, m + PADDING + h)
+                    if differing != 0:
+                        h += count_trailing_zeros(differing) >> 3
+                        break
+                    h += 8
+                poke(rings, zeros[0] + diagonal, np.int32(min(h, limit)))
+        filled += hi - lo + 1
+    return _AT_END, (score, slot, gap_slot, filled)
+
+
+@njit
+def _back(slot, distance, ring):
+    """Row of a ring ``distance`` scores before row ``slot``."""
+    return slot - distance if slot >= distance else slot - distance + ring
+
+
+@njit
+def _followed(sequences, text_at, h, k, limit):
+    """Offset where the matches from offset h on diagonal k end, at most ``limit``."""
+    while h < limit:
+        differing = load_u64(sequences, h - k) ^ load_u64(sequences, text_at + h)
+        if differing != 0:
+            h += count_trailing_zeros(differing) >> 3
+            break
+        h += 8
+    return min(h, limit)
+
+
+@njit
+def _trace(memory, k, score, penalties, operations):
+    """Operations from the end (k, score) to the start into ``operations``; returns their number."""
+    mismatch, gap_open, gap_extend = penalties
+    origins, bases = memory[3:]
+    matrix = MATCH
+    count = 0
+    while score > 0:
+        origin = origins[bases[score] + k]
+        leaves = 0
+        if matrix == MATCH:
+            leaves = _THEN_MATCHES
+            source = origin & SOURCE
+            matrix = INSERTION if source == FROM_INSERTION else DELETION if source == FROM_DELETION else MISMATCH
+        operations[count] = matrix | leaves
+        count += 1
+        if matrix == MISMATCH:
+            score -= mismatch
+            matrix = MATCH
+            continue
+        extends = origin & (EXTENDS_INSERTION if matrix == INSERTION else EXTENDS_DELETION)
+        k -= 1 if matrix == INSERTION else -1
+        score -= gap_extend
+        if not extends:
+            score -= gap_open
+            matrix = MATCH
+    return count
+
+
+@njit
+def _rebuild(sequences, m, n, operations, count, cigars, filled):
+    """Append the CIGAR: matches found again between the operations, which come last first (thesis Algorithm 6)."""
+    text_at = m + PADDING
+    start = filled
+    h = _followed(sequences, text_at, 0, 0, min(m, n))
+    k = 0
+    filled = append_run(cigars, start, filled, MATCH, h)
+    for at in range(count - 1, -1, -1):
+        operation = operations[at] & 15
+        filled = append_run(cigars, start, filled, operation, 1)
+        k += (operation == INSERTION) - (operation == DELETION)
+        h += operation != DELETION
+        if operations[at] & _THEN_MATCHES:
+            end = _followed(sequences, text_at, h, k, min(n, m + k))
+            filled = append_run(cigars, start, filled, MATCH, end - h)
+            h = end
+    return filled

@@ -1,0 +1,236 @@
+"""Edit distance by the wavefront algorithm (WFA) on one CPU thread.
+
+Problem: global alignment of a pattern of m and a text of n bytes; mismatch, insertion and deletion cost 1 each.
+
+Recurrence (thesis Eq. 4; Algorithms 3 to 5): W[e, k] is the furthest offset h on diagonal k = h - v that e edits reach.
+
+    d       = max( W[e-1, k+1]        deletion
+                   W[e-1, k  ] + 1    mismatch
+                   W[e-1, k-1] + 1 )  insertion
+    W[e, k] = d + length of the common prefix of pattern[d-k:] and text[d:]
+
+The distance is the first e with W[e, n-m] = n. Diagonals stay within [-m, n] and offsets within lim = min(n, m+k).
+Diagonals with e + |k - (n-m)| > max(m, n) are left out as well: an alignment through them costs more than replacing
+and deleting everything does. All three origins of a cell that is kept are kept, so this too is exact; it makes pairs
+of very different lengths linear.
+
+Clamping to lim is exact for the distance: the clamped offset is a point that e edits do reach (e-1 edits reached it
+already), and no point of the matrix lies beyond it. It is exact for the path too: a clamped step starts at a point
+with h = n or v = m, x diagonals away from n-m, that e-1 edits reach. From there x more edits, all deletions or all
+insertions, end the alignment, so the distance is at most e-1+x. A path through the clamped cell, again at distance x
+or more from the final diagonal, would cost at least e+x. So the path traced back holds no clamped step.
+
+Memory: one int32 row of m+n+8 offsets, updated in place (the two neighbours still needed are kept in registers; the
+thesis' two rings would be the same values twice); a copy of the pair, padded so that 64-bit loads stay inside;
+for CIGARs 2 bits per cell: the step taken, 32 cells per uint64, every wavefront beginning a new word, e*e/4 bytes
+and a little more for distance e. The steps are traced back from (e, n-m) to (0, 0) and the matches put back between
+them by walking forward with the extend operator (thesis Algorithm 6).
+
+Extend compares 8 bytes at a time, whatever they are. Packing A, C, G, T to 2 bits and comparing 29 bases at a time
+(thesis section 3.2.2) does not pay on a CPU: off the path nearly every extension ends within the first 8 bytes, and
+the shifts and the packing made it 1.2 to 4 times slower from 150 bp to 1 Mbp, at 0.05 to 10 % error.
+
+Limits: lengths below 2**31 - 8 together; a pair whose rows or backtrace exceed the budget gets OUT_OF_MEMORY.
+"""
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.intrinsics import address_of, count_trailing_zeros, load_u64, peek, poke
+from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
+
+#: Offset of a cell no path reaches; far enough from the int32 limit that steps cannot overflow it.
+UNREACHED = -(1 << 29)
+#: Pad after each sequence, in bytes, so that a 64-bit load at its last letter stays inside.
+PAD = 16
+#: Steps as stored in the backtrace, 2 bits each.
+STEP_MISMATCH, STEP_INSERTION, STEP_DELETION = 0, 1, 2
+
+
+def align_range(pairs, penalties, scope, start, stop, budget_bytes):
+    """Align pairs start..stop of a batch by edit distance.
+
+    pairs: PairBatch. penalties: Edit() (the only ones this algorithm knows). scope: "score" or "cigar".
+    budget_bytes: bound of the working memory, not counting the answers.
+    Returns (scores int32[k], status uint8[k], cigars uint32[m] or None, lengths int64[k] or None), k = stop - start,
+    lengths[i] the number of packed CIGAR elements of pair start + i.
+    """
+    arrays = read_only_arrays(pairs)
+    if scope == "score":
+        scores, status, _, _ = _score_range(*arrays, start, stop, budget_bytes)
+        return scores, status, None, None
+    return _cigar_range(*arrays, start, stop, budget_bytes)
+
+
+@njit
+def diagonals(e, m, n):
+    """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use."""
+    final = n - m
+    slack = max(m, n) - e
+    return max(-min(e, m), final - slack), min(min(e, n), final + slack)
+
+
+@njit
+def _extend(letters, text_at, k, h, lim):
+    """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on."""
+    while h < lim:
+        different = load_u64(letters, h - k) ^ load_u64(letters, text_at + h)
+        if different != 0:
+            h += count_trailing_zeros(different) >> 3
+            break
+        h += 8
+    return min(h, lim)
+
+
+def _make_sweep(traced):
+    """The wavefront recurrence; compiled with ``traced`` it stores the step of every cell."""
+
+    @njit
+    def sweep(letters, text_at, m, n, row, steps, limit_words):
+        """(distance or NO_SCORE, steps): NO_SCORE when the steps do not fit limit_words."""
+        centre = m + 3
+        final = n - m
+        poke(row, centre, _extend(letters, text_at, 0, 0, min(m, n)))
+        e, lo, hi, filled = 0, 0, 0, 0
+        while not (lo <= final <= hi and peek(row, centre + final) == n):
+            for beyond in (1, 2):
+                poke(row, centre + lo - beyond, UNREACHED)
+                poke(row, centre + hi + beyond, UNREACHED)
+            e += 1
+            lo, hi = diagonals(e, m, n)
+            if traced:
+                words = (hi - lo + 32) >> 5
+                steps = grown(steps, filled, filled + words, limit_words)
+                if filled + words > len(steps):
+                    return NO_SCORE, steps
+            left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
+            k = lo
+            while k <= hi:
+                # One uint64 of steps; without them one block is the whole wavefront.
+                block_end = min(k + 31, hi) if traced else hi
+                block, shift = uint64(0), uint64(0)
+                while k <= block_end:
+                    right = int64(peek(row, centre + k + 1))
+                    insertion = left > here
+                    offset = max(left, here) + 1
+                    deletion = right > offset
+                    offset = max(right, offset)
+                    if traced:
+                        step = STEP_DELETION if deletion else (STEP_INSERTION if insertion else STEP_MISMATCH)
+                        block |= uint64(step) << shift
+                        shift += uint64(2)
+                    left, here = here, right
+                    poke(row, centre + k, _extend(letters, text_at, k, offset, min(n, m + k)))
+                    k += 1
+                if traced:
+                    poke(steps, filled, block)
+                    filled += 1
+        return e, steps
+
+    return sweep
+
+
+@njit
+def _trace(steps, m, n, e, path):
+    """Write the e steps of the path into path[:e], first step first (path: the row, no longer needed)."""
+    filled = 0
+    for d in range(1, e + 1):
+        lo, hi = diagonals(d, m, n)
+        filled += (hi - lo + 32) >> 5
+    k = n - m
+    for d in range(e, 0, -1):
+        lo, hi = diagonals(d, m, n)
+        filled -= (hi - lo + 32) >> 5
+        cell = k - lo
+        step = (steps[filled + (cell >> 5)] >> uint64(2 * (cell & 31))) & uint64(3)
+        path[d - 1] = step
+        if step == STEP_INSERTION:
+            k -= 1
+        elif step == STEP_DELETION:
+            k += 1
+
+
+@njit
+def _rebuild(letters, text_at, m, n, e, path, cigars, start):
+    """Append the CIGAR of a path: matches by extending, steps as stored (thesis Algorithm 6)."""
+    k, h, filled = 0, 0, start
+    for i in range(e + 1):
+        reached = _extend(letters, text_at, k, h, min(n, m + k))
+        filled = append_run(cigars, start, filled, MATCH, reached - h)
+        h = reached
+        if i < e:
+            step = path[i]
+            operation = DELETION if step == STEP_DELETION else (INSERTION if step == STEP_INSERTION else MISMATCH)
+            filled = append_run(cigars, start, filled, operation, 1)
+            h += step != STEP_DELETION
+            k += (step == STEP_INSERTION) - (step == STEP_DELETION)
+    return filled
+
+
+@njit
+def _fixed_bytes(m, n):
+    """Working memory of a pair but for its steps: the row and the padded copy."""
+    return 4 * (m + n + 8) + (m + n + 2 * PAD)
+
+
+@njit
+def _copy_pair(pattern, pattern_at, m, text, text_at, n, letters):
+    """Pattern, pad, text, pad into the scratch; what a pad holds does not matter."""
+    for i in range(m):
+        poke(letters, i, peek(pattern, pattern_at + i))
+    for i in range(n):
+        poke(letters, m + PAD + i, peek(text, text_at + i))
+
+
+def _make_range(traced):
+    sweep = _make_sweep(traced)
+
+    @njit
+    def align(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes):
+        scores = np.full(stop - start, NO_SCORE, np.int32)
+        status = np.full(stop - start, OUT_OF_MEMORY, np.uint8)
+        lengths = np.zeros(stop - start, np.int64)
+        largest = 0
+        for i in range(start, stop):
+            m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
+            if _fixed_bytes(m, n) <= budget_bytes:
+                largest = max(largest, m + n)
+        row = np.empty(largest + 8, np.int32)
+        letters = np.empty(largest + 2 * PAD, np.uint8)
+        steps = np.empty(0, np.uint64)
+        limit_words = (budget_bytes - _fixed_bytes(largest, 0)) // 8
+        cigars = np.empty(0, np.uint32)
+        filled = 0
+        for i in range(start, stop):
+            m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
+            if _fixed_bytes(m, n) > budget_bytes:
+                continue
+            _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
+            e, steps = sweep(address_of(letters), m + PAD, m, n, row, steps, limit_words)
+            if e == NO_SCORE:
+                continue
+            scores[i - start], status[i - start] = e, OK
+            if traced:
+                _trace(steps, m, n, e, row)
+                cigars = with_room(cigars, filled, 2 * e + 2)
+                before = filled
+                filled = _rebuild(address_of(letters), m + PAD, m, n, e, row, cigars, before)
+                lengths[i - start] = filled - before
+        return scores, status, cigars[:filled], lengths
+
+    return align
+
+
+_score_pairs, _cigar_pairs = _make_range(False), _make_range(True)
+
+
+@njit(nogil=True, cache=True)
+def _score_range(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes):
+    return _score_pairs(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes)
+
+
+@njit(nogil=True, cache=True)
+def _cigar_range(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes):
+    return _cigar_pairs(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes)

@@ -1,0 +1,85 @@
+"""Memory and bit operations Numba does not offer, as LLVM instructions.
+
+``peek``/``poke`` index without the wrap-around of negative indices that ordinary indexing compiles in (a compare and
+an add per access). No bounds are checked: the caller keeps every index within the array.
+
+A small function called per cell takes an address, not an array: passing an array counts its references, two atomic
+operations a call, which made the whole edit-distance wavefront take 10 ns a cell instead of 1.3.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_I64 = ir.IntType(64)
+
+
+def _byte_pointer(context, builder, base_type, base, byte_index, bits):
+    """Pointer to an integer of ``bits`` bits that starts at a byte of an array's data or of an address."""
+    if isinstance(base_type, types.Integer):
+        flat = builder.inttoptr(base, ir.IntType(8).as_pointer())
+    else:
+        data = context.make_array(base_type)(context, builder, value=base).data
+        flat = builder.bitcast(data, ir.IntType(8).as_pointer())
+    return builder.bitcast(builder.gep(flat, [byte_index]), ir.IntType(bits).as_pointer())
+
+
+def _base_type(base):
+    return types.int64 if isinstance(base, types.Integer) else base
+
+
+@intrinsic
+def address_of(typing_context, array):
+    """Address of a contiguous array's data, as int64. The caller keeps the array alive by using it later."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
+        return builder.ptrtoint(data, _I64)
+
+    return types.int64(array), generate
+
+
+@intrinsic
+def load_u64(typing_context, base, byte_index):
+    """uint64 (little endian) at any byte of a contiguous array or address, aligned or not."""
+
+    def generate(context, builder, signature, arguments):
+        loaded = builder.load(_byte_pointer(context, builder, signature.args[0], *arguments, 64))
+        loaded.align = 1
+        return loaded
+
+    return types.uint64(_base_type(base), types.int64), generate
+
+
+@intrinsic
+def peek(typing_context, array, index):
+    """``array[index]`` of a contiguous 1-D array, 0 <= index < len(array) unchecked."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
+        return builder.load(builder.gep(data, [arguments[1]]))
+
+    return array.dtype(array, types.int64), generate
+
+
+@intrinsic
+def poke(typing_context, array, index, value):
+    """``array[index] = value`` of a contiguous 1-D array, 0 <= index < len(array) unchecked."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
+        builder.store(arguments[2], builder.gep(data, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, array.dtype), generate
+
+
+@intrinsic
+def count_trailing_zeros(typing_context, word):
+    """Zero bits below the lowest set bit of a uint64, as int64; 64 for 0."""
+
+    def generate(context, builder, signature, arguments):
+        function = builder.module.declare_intrinsic("llvm.cttz", [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
+        return builder.call(function, [arguments[0], ir.Constant(ir.IntType(1), 0)])
+
+    return types.int64(types.uint64), generate
