@@ -131,6 +131,10 @@ def test_doubts_stand_beside_the_time(make):
     assert '{"over_limit": 5000}' in text
 
 
+def test_a_time_from_few_pairs_is_marked(make):
+    assert "**(few pairs)**" in Path(f"{make('thesis_tab1', [measurement(pairs=4)])}.md").read_text()
+
+
 def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
     failed = measurement(tool="rapidfuzz", status="unsupported", reason="gives no CIGAR", median_s=None, pairs=0,
                          recall_native=None, coverage=None, rounds=0)  # fmt: skip
@@ -139,7 +143,7 @@ def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
     assert here[("RapidFuzz", "cigar", "uniform_150_e5")] == "unsupported: gives no CIGAR"
     assert here[("Edlib", "cigar", "uniform_300_e5")].startswith("not in this lane")
     assert here[("Edlib", "cigar", "uniform_150_e2")].startswith("no sample yet")
-    assert here[("eWFA-GPU", "cigar", "uniform_150_e2")] == "no GPU: GPU: not measured on a host without one"
+    assert here[("eWFA-GPU", "cigar", "uniform_150_e2")] == "no GPU: not measured on a host without one"
     for line in Path(f"{out}.md").read_text().splitlines():
         if line.startswith("|"):
             assert all(cell.strip() for cell in line.strip("|").split("|")), line
@@ -148,8 +152,8 @@ def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
 
 def test_peers_not_raced_yet_say_so(make):
     here = {(r["row"], r["dataset"]): r["status"] for r in cells(make("thesis_tab8", []), source="here")}
-    assert here[("KSW2", "uniform_150_e2")] == "not raced yet: KSW2: not raced yet"
-    assert here[("SeqAn", "uniform_10000_e10")] == "not raced yet: SeqAn: not raced yet"
+    assert here[("KSW2", "uniform_150_e2")] == "not raced yet: no race has this tool yet"
+    assert here[("SeqAn", "uniform_10000_e10")] == "not raced yet: no race has this tool yet"
 
 
 def test_all_hosts_stand_side_by_side(make):

@@ -81,16 +81,17 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     plan = make_plan(experiment_path, lane_path, list(adapters))
     paths = _dataset_paths(experiment_path, data, datasets)
     host = host or host_id()
-    begin = time.monotonic()
+    begin, longest = time.monotonic(), 0.0
     with host_lock(), Conductor(plan, adapters, os.path.join(store, "exact"), say) as conductor:
         for done, (dataset, path) in enumerate(paths.items()):
             passed = time.monotonic() - begin
-            if time_limit_s and done and passed + plan.race_seconds > time_limit_s:
+            if time_limit_s and passed + 1.2 * longest > time_limit_s:
                 say(f"[{plan.experiment}] stopped by its time limit with {len(paths) - done} data sets to go")
                 return len(paths) - done
             eta = f", about {passed / done * (len(paths) - done) / 60:.0f} min left" if done else ""
             say(f"[{plan.experiment}] data set {done + 1} of {len(paths)}: {dataset}{eta}")
             _race_once(conductor, dataset, path, host, store, os.path.join(out, f"{dataset}.parquet"))
+            longest = max(longest, time.monotonic() - begin - passed)
     say(f"[{plan.experiment}] done in {(time.monotonic() - begin) / 60:.1f} min")
     return 0
 
