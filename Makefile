@@ -1,0 +1,66 @@
+# make reproduce [LANE=auto|kick|lite|full] [CORES=all]   the tables, the figures and results/report.html
+# make test                                               the quick tests
+# Both set up .venv on a fresh clone. PYTHON=python3.12 picks another Python (3.11 to 3.13).
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+LANE ?=
+CORES ?= all
+TESTS ?= tests
+
+VENV := .venv
+BIN := $(VENV)/bin/python
+KEY := $(shell cat requirements.lock requirements-native.lock | cksum | cut -d ' ' -f 1)
+READY := $(VENV)/.ready-$(KEY)
+UV_COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-header --quiet
+
+.PHONY: help setup reproduce test lint lock clean
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+setup: $(READY)
+
+reproduce: $(READY)
+	@$(BIN) -m workflow.scripts.plan $(if $(LANE),--lane $(LANE))
+	@$(BIN) -m workflow.scripts.unlock
+	@WAVEBENCH_PLAN=shown $(BIN) -m snakemake --quiet host reason rules --cores $(CORES) $(if $(LANE),--config lane=$(LANE))
+	@echo "the report: $(CURDIR)/results/report.html"
+
+test: $(READY)
+	@$(BIN) -m pytest -m "not slow and not gpu" -n 2 $(TESTS)
+
+lint: $(READY)
+	@$(BIN) -m ruff check .
+	@$(BIN) -m ruff format --check .
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(BIN) -m snakefmt --check Snakefile workflow
+	@$(BIN) .ci/lint.py
+
+# Wheels only, but for connection-pool, which is pure Python and published as source alone: no compiler is needed.
+# pywfa and mappy compile; without a compiler their rows say so. A second set-up at the same time waits for this one.
+$(READY): requirements.lock requirements-native.lock
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
+		echo "error: '$(PYTHON)' is not Python 3.11, 3.12 or 3.13; choose one with make PYTHON=python3.12" >&2; exit 2; }
+	@if command -v flock >/dev/null; then exec 9<Makefile; flock 9; fi; \
+	if [ -e $@ ]; then exit 0; fi; \
+	echo "setting up $(VENV) from requirements.lock (a minute or two)"; \
+	rm -rf $(VENV); \
+	$(PYTHON) -m venv $(VENV); \
+	$(BIN) -m pip install -qq --disable-pip-version-check --require-hashes --only-binary=:all: \
+		--no-binary=connection-pool -r requirements.lock; \
+	$(BIN) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-native.lock \
+		>$(VENV)/native.log 2>&1 || \
+		echo "note: pywfa and mappy could not be built, their rows will say so (needs a C compiler; $(VENV)/native.log)"; \
+	touch $@
+
+lock:
+	$(UV_COMPILE) --upgrade requirements.in -o requirements.lock
+	$(UV_COMPILE) --upgrade requirements-native.in -o requirements-native.lock
+
+# Everything generated; samples of named machines in results/recorded stay.
+clean:
+	@rm -rf .snakemake
+	@if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name recorded -exec rm -rf {} +; fi

@@ -1,0 +1,126 @@
+"""Render results/report.html: one offline page of the summary, the tables and the figures."""
+
+import base64
+import re
+import sys
+from pathlib import Path
+
+import click
+import jinja2
+import yaml
+from markupsafe import Markup
+
+from workflow.report import summary
+from workflow.scripts import ratios
+from workflow.scripts.table_cli import read_measurements
+from workflow.scripts.table_html import STYLE
+
+HERE = Path(__file__).parent
+TITLES = {
+    "thesis": "thesis: eWFA-GPU (edit distance) and WFA-GPU (gap-affine)",
+    "ewfa": "ewfa: eWFA-GPU, journal version",
+    "longed": "longed: Levenshtein distance between very long strings on a GPU",
+    "saloba": "saloba: SALoBa, seed extension on a GPU",
+    "anyseq": "anyseq: AnySeq/GPU",
+}
+
+
+def article(path):
+    """The fragment of a table's page. Raises ValueError, naming the file, when there is none."""
+    found = re.search(r"<article .*</article>", path.read_text(encoding="utf-8"), re.DOTALL)
+    if not found:
+        raise ValueError(f"{path}: holds no <article>: not a page of this project's tables")
+    return Markup(found.group(0))
+
+
+def image(path):
+    """A picture as a data URL, so that the page needs no other file."""
+    kind = {"svg": "svg+xml", "png": "png"}[path.suffix[1:]]
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def name_of(id_):
+    """``thesis_tab1`` -> ``thesis Tab 1``."""
+    paper, item = id_.split("_", 1)
+    kind, number = re.fullmatch(r"([a-z]+)(\w+)", item).groups()
+    return f"{paper} {kind.capitalize()} {number}"
+
+
+def natural(path):
+    """Sort key: tab9 before tab10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.stem)]
+
+
+def papers(tables, figures, aliases):
+    """List of dicts, one a paper: its tables, figures and aliases, in the order of TITLES."""
+    found = []
+    for paper, title in TITLES.items():
+        table_pages = sorted(Path(tables).glob(f"{paper}_*.html"), key=natural)
+        drawings = sorted(Path(figures).glob(f"{paper}_*.svg"), key=natural)
+        here = {
+            "id": paper,
+            "title": title,
+            "tables": [{"id": p.stem, "name": name_of(p.stem), "article": article(p)} for p in table_pages],
+            "figures": [
+                {"id": p.stem, "name": name_of(p.stem), "image": image(p), "caption": caption(p.stem)} for p in drawings
+            ],
+        }
+        here["entries"] = here["tables"] + here["figures"]
+        here["aliases"] = [(a, of) for a, of in aliases.items() if a.startswith(f"{paper}_")]
+        if here["entries"]:
+            found.append(here)
+    shown = {item["id"] for paper in found for item in paper["entries"]}
+    for paper in found:
+        paper["aliases"] = [(alias, of) for alias, of in paper["aliases"] if of in shown]
+    return found
+
+
+def caption(id_):
+    """Text of captions/<id>.rst."""
+    path = HERE / "captions" / f"{id_}.rst"
+    return path.read_text(encoding="utf-8").strip() if path.exists() else name_of(id_)
+
+
+def render(tables, figures, measurements, races, aliases):
+    """The page as text.
+
+    measurements: collected rows as dicts. races: ratios.read() of the race files. aliases: {id: id}.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    return environment.get_template("template.html.j2").render(
+        style=Markup(STYLE),
+        hosts=summary.hosts(measurements, races),
+        verification=summary.verification(measurements),
+        validity=summary.validity(measurements),
+        standing=summary.standing(races),
+        missing=summary.missing([p for p in sorted(Path(tables).glob("*.csv")) if not p.name.endswith(".tidy.csv")]),
+        papers=papers(tables, figures, aliases),
+    )
+
+
+@click.command()
+@click.option("--tables", required=True, help="Folder of the tables.")
+@click.option("--figures", required=True, help="Folder of the figures.")
+@click.option("--collected", required=True, help="Collected measurements (Parquet).")
+@click.option("--samples", default="", help="Folder of race files of this host and others, for ratios and host cards.")
+@click.option("--recorded", default="", help="Folder of recorded race files.")
+@click.option("--aliases", default="config/aliases.yaml", show_default=True)
+@click.option("--out", required=True, help="HTML file to write.")
+def main(tables, figures, collected, samples, recorded, aliases, out):
+    """Render the report of what has been measured."""
+    files = [path for folder in (samples, recorded) if folder for path in sorted(Path(folder).rglob("*.parquet"))]
+    try:
+        named = yaml.safe_load(Path(aliases).read_text(encoding="utf-8")) or {}
+        text = render(tables, figures, read_measurements(collected), ratios.read(files), named)
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+        Path(out).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

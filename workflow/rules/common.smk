@@ -1,0 +1,90 @@
+# What every stage needs: the checked settings, and which files a job is made from.
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from workflow.race import host
+from workflow.scripts import plan, settings, sources
+
+try:
+    SETTINGS = settings.load(dict(config))
+except settings.SettingsError as error:
+    raise WorkflowError(str(error)) from None
+
+# Jobs run `python`: the one that runs Snakemake, whatever the caller's PATH says.
+shell.prefix(f'export PATH={shlex.quote(os.path.dirname(sys.executable))}:"$PATH"; ')
+
+LANE = SETTINGS.lane["name"]
+HOST = host.host_id()
+DATA = f"results/data/{LANE}"
+SAMPLES = f"results/samples/{LANE}/{HOST}"
+MEASUREMENTS = "results/collected/measurements.parquet"
+LEDGER = f"results/verify/{LANE}/{HOST}.csv"
+TABLES = expand(
+    "results/tables/{table}.{ext}",
+    table=SETTINGS.config["tables"],
+    ext=["csv", "md", "html", "tidy.csv"],
+)
+FIGURES = expand(
+    "results/figures/{figure}.{ext}",
+    figure=SETTINGS.config["figures"],
+    ext=["svg", "png"],
+)
+
+
+def print_plan():
+    """Say what the run will do, unless `make reproduce` has said it already."""
+    if os.environ.get("WAVEBENCH_PLAN") != "shown":
+        print(plan.describe(SETTINGS), file=sys.stderr)
+
+
+def pair_files(experiment):
+    """The data sets of one experiment in this lane."""
+    return [f"{DATA}/{dataset}.arrow" for dataset in SETTINGS.datasets(experiment)]
+
+
+def sample_files(experiment):
+    """The samples of one experiment on this host in this lane, one file a race."""
+    return [
+        f"{SAMPLES}/{experiment}/{dataset}.parquet"
+        for dataset in SETTINGS.datasets(experiment)
+    ]
+
+
+def all_pair_files():
+    """Every data set of this run, once."""
+    return sorted(
+        {path for experiment in SETTINGS.experiments for path in pair_files(experiment)}
+    )
+
+
+def all_sample_files():
+    """Every sample file of this run."""
+    return [
+        path for experiment in SETTINGS.experiments for path in sample_files(experiment)
+    ]
+
+
+def other_sample_files():
+    """Samples of other lanes and hosts that lie here already; the tables show the largest valid lane."""
+    found = {str(path) for path in Path("results/samples").glob("*/*/*/*.parquet")}
+    return sorted(found - set(all_sample_files()))
+
+
+def recorded_files():
+    """Committed samples of named machines."""
+    return sorted(
+        str(path) for path in Path("results/recorded").glob("*/*/*/*.parquet")
+    )
+
+
+def samples_of(experiment):
+    """Every sample file of one experiment: of this run, of other lanes, of recorded hosts."""
+    everything = all_sample_files() + other_sample_files() + recorded_files()
+    return [path for path in everything if Path(path).parent.name == experiment]

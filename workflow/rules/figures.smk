@@ -1,0 +1,42 @@
+# A figure computed from the algorithms alone.
+rule computed_figure:
+    input:
+        lambda wildcards: sources.closure(
+            f"workflow/scripts/figures/{wildcards.figure}.py"
+        ),
+    output:
+        report(
+            "results/figures/{figure}.svg",
+            category="Figures",
+        ),
+        "results/figures/{figure}.png",
+    log:
+        "results/logs/figures/{figure}.log",
+    wildcard_constraints:
+        figure="(?!thesis_fig10$)[^/.]+",
+    params:
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.{wildcards.figure} --out {params.out} 2> {log}"
+
+
+# Speed-up of our kernels over each tool, a panel per host: ratios taken round by round, so from the samples.
+rule thesis_fig10:
+    input:
+        modules=sources.closure("workflow/scripts/figures/thesis_fig10.py"),
+        samples=samples_of("thesis_tab9"),
+        paper="config/papers/thesis_tab9.csv",
+        real_data=SETTINGS.config["real_data"],
+    output:
+        report(
+            "results/figures/thesis_fig10.svg",
+            category="Figures",
+        ),
+        "results/figures/thesis_fig10.png",
+    log:
+        "results/logs/figures/thesis_fig10.log",
+    params:
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.thesis_fig10 --samples {input.samples} --paper {input.paper}"
+        " --real-data {input.real_data} --out {params.out} 2> {log}"

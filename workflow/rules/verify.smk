@@ -1,0 +1,11 @@
+# The ledger: what each tool answered in each race, and what was wrong with it.
+rule verify:
+    input:
+        samples=all_sample_files(),
+        modules=sources.closure("workflow/scripts/verify_ledger.py"),
+    output:
+        report(LEDGER, category="Verification"),
+    log:
+        f"results/logs/verify/{LANE}/{HOST}.log",
+    shell:
+        "python -m workflow.scripts.verify_ledger --races {input.samples} --out {output} 2> {log}"

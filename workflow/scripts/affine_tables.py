@@ -1,0 +1,24 @@
+"""What thesis Tab 8 and Tab 9 share: their rows and machine."""
+
+from workflow.scripts.table import Row
+
+PAPER_HOST = {"CPU": "Intel Xeon W-2155, 10 cores", "GPU": "NVIDIA GeForce RTX 3080 10 GB"}
+PAPER_THREADS = 10
+#: Tools that the thesis lacks join the block of their scope.
+BLOCKS = {"GPU": None, "CPU": "cigar", "CPU, distance only (not in the thesis)": "score"}
+#: Tools without an adapter of their own carry the id under which an external program can be configured.
+ROWS = (
+    Row("GPU", "GASAL2", "GASAL2 (GPU)", "GPU", "cigar", "gasal2"),
+    Row("GPU", "ADEPT (local)", "ADEPT (GPU)", "GPU", "cigar", "adept"),
+    Row("GPU", "NVBio", "NVBio (GPU)", "GPU", "cigar", "nvbio"),
+    Row("GPU", "CudaAligner (edit distance)", "CudaAligner (GPU, edit distance only)", "GPU", "cigar", "cudaaligner"),
+    Row("GPU", "WFA-GPU", "WFA-GPU (GPU)", "GPU", "cigar", "wfa-gpu"),
+    Row("GPU", "WFA-GPU (distance)", "WFA-GPU(distance) (GPU)", "GPU", "score", "wfa-gpu"),
+    Row("CPU", "SeqAn", "Seqan (CPU)", "CPU", "cigar", "seqan"),
+    Row("CPU", "Parasail (striped)", "Parasail(strip) (CPU)", "CPU", "cigar", "parasail:striped"),
+    Row("CPU", "Parasail (scan)", "Parasail(scan) (CPU)", "CPU", "cigar", "parasail:scan"),
+    Row("CPU", "Parasail (diag)", "Parasail(diag) (CPU)", "CPU", "cigar", "parasail:diag"),
+    Row("CPU", "Edlib (edit distance)", "Edlib (CPU, edit distance only)", "CPU", "cigar", "edlib"),
+    Row("CPU", "KSW2", "KSW2 (CPU)", "CPU", "cigar", "ksw2"),
+    Row("CPU", "WFA (WFA2-lib)", "WFA (CPU)", "CPU", "cigar", "wfa2-lib:unidirectional"),
+)

@@ -1,0 +1,241 @@
+"""thesis Fig 10: speed-up per data set of reads; a panel for the thesis (from its Tab 9) and one for each host.
+
+The thesis shows WFA-GPU over each tool; a host's panel shows this project's CPU kernel over each tool, as medians of
+ratios taken round by round within one race, with their 95 % intervals.
+"""
+
+import argparse
+import sys
+import textwrap
+
+from matplotlib.ticker import FuncFormatter
+
+from workflow.scripts import papers, plotting, ratios
+from workflow.scripts.format_numbers import percent
+from workflow.scripts.table import TOOL_NAMES
+from workflow.scripts.technologies import TECHNOLOGIES, is_real, technology_of_real
+
+REFERENCE = "wavebench-wfa:cpu"
+SCOPE = "cigar"
+LINE_INCHES = 0.125
+NO_BREAK = "\u00a0"
+#: Rows of thesis Tab 9 -> tool of plotting.TOOL_STYLE and its name.
+THESIS_TOOLS = {
+    "GASAL2 (GPU)": ("gasal2", "GASAL2"),
+    "ADEPT (GPU)": ("adept", "ADEPT"),
+    "NVBio (GPU)": ("nvbio", "NVBio"),
+    "CudaAligner (GPU, edit distance only)": ("cudaaligner", "CudaAligner"),
+    "Seqan (CPU)": ("seqan", "SeqAn"),
+    "Parasail(strip) (CPU)": ("parasail:striped", TOOL_NAMES["parasail:striped"]),
+    "Parasail(scan) (CPU)": ("parasail:scan", TOOL_NAMES["parasail:scan"]),
+    "Parasail(diag) (CPU)": ("parasail:diag", TOOL_NAMES["parasail:diag"]),
+    "Edlib (CPU, edit distance only)": ("edlib", TOOL_NAMES["edlib"]),
+    "KSW2 (CPU)": ("ksw2", "KSW2"),
+    "WFA (CPU)": ("wfa2-lib:unidirectional", TOOL_NAMES["wfa2-lib:unidirectional"]),
+}
+OURS = ("parasail:striped", "parasail:scan", "parasail:diag", "edlib", "wfa2-lib:unidirectional", "wfa2-lib:biwfa")
+
+
+def thesis_points(values):
+    """{(tool, technology): speed-up of WFA-GPU over the tool} from the times of thesis Tab 9."""
+    points = {}
+    for row, (tool, _) in THESIS_TOOLS.items():
+        for technology, (_, column, _) in TECHNOLOGIES.items():
+            time, own = values[(row, column)]["time"].seconds, values[("WFA-GPU (GPU)", column)]["time"].seconds
+            if time is not None and own is not None:
+                points[(tool, technology)] = time / own
+    return points
+
+
+def threads_of(race):
+    """The most threads of the race: the thesis ran CPU tools on all cores."""
+    return max(row["threads"] for row in race.rows)
+
+
+def host_speedups(races):
+    """{host: [Speedup]}: hosts in order of their names."""
+    found = {}
+    for race in sorted(races, key=lambda race: race.host):
+        found.setdefault(race.host, []).extend(ratios.speedups(race, REFERENCE, SCOPE, threads_of(race)))
+    return found
+
+
+def places(datasets, real):
+    """{data set: x} in the thesis' order of technologies; real ones stand in the place of their technology."""
+    known = list(TECHNOLOGIES)
+
+    def rank(dataset):
+        technology = real.get(dataset, dataset)
+        return known.index(technology) if technology in known else len(known), dataset
+
+    return {dataset: x for x, dataset in enumerate(sorted(datasets, key=rank))}
+
+
+def dataset_labels(datasets, real):
+    """{data set: short lines under the axis}; real ones of one technology are numbered, the footnote names them."""
+    labels = {}
+    for dataset in datasets:
+        technology = real.get(dataset, dataset)
+        alike = sorted(d for d in datasets if is_real(d) and real.get(d, d) == technology)
+        kind = "sim." if not is_real(dataset) else "real" + (f" {alike.index(dataset) + 1}" if len(alike) > 1 else "")
+        labels[dataset] = label(technology, kind)
+    return labels
+
+
+def label(technology, kind):
+    """Three lines: the technology's name in two, and whether its reads are real."""
+    name = TECHNOLOGIES.get(technology, (technology.removeprefix("real_").replace("_", " "),))[0]
+    first, _, second = name.partition(" ")
+    return f"{first}\n{second}\n{kind}" if second else f"{first}\n{kind}\n"
+
+
+def with_unraced(datasets, real):
+    """The data sets and, as themselves, the technologies that none of them stands for."""
+    held = {real.get(dataset, dataset) for dataset in datasets}
+    return set(datasets) | {technology for technology in TECHNOLOGIES if technology not in held}
+
+
+def names_of_real(datasets, real):
+    """Sentence that names the real data sets, or nothing."""
+    labels = dataset_labels(datasets, real)
+    named = [f"{labels[d].strip().replace(chr(10), ' ')} = {d.removeprefix('real_')}" for d in labels if is_real(d)]
+    return [", ".join(named)] if named else []
+
+
+def why_missing(speedups):
+    """Sentences on tools without a point and on points a reader must not take at face value."""
+    missing = {}
+    for s in speedups:
+        if s.reason:
+            missing.setdefault((TOOL_NAMES.get(s.tool, s.tool), s.reason), set()).add(_short(s.dataset))
+    every = {_short(s.dataset) for s in speedups}
+    told = [
+        f"{tool}: {reason} ({'every data set' if data == every else ', '.join(sorted(data))})"
+        for (tool, reason), data in missing.items()
+    ]
+    wrong = sorted({f"{TOOL_NAMES.get(s.tool, s.tool)} on {_short(s.dataset)}" for s in speedups if s.inexact})
+    if wrong:
+        told.append(f"crossed out, not optimal on every pair: {', '.join(wrong)}")
+    return told
+
+
+def _short(dataset):
+    return TECHNOLOGIES.get(dataset, (dataset.removeprefix("real_"),))[0]
+
+
+def draw(values, races, real):
+    """The figure. values: papers.read() of Tab 9. races: ratios.read(). real: technologies.technology_of_real()."""
+    hosts = host_speedups(races)
+    panels = 1 + max(1, len(hosts))
+    footnote = _footnote(hosts, real)
+    height = 0.8 + 2.4 * panels + LINE_INCHES * footnote.count("\n")
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=panels)
+    _thesis_panel(axes[0], thesis_points(values))
+    for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
+        valid = all(race.valid for race in races if race.host == host)
+        _host_panel(panel, host, speedups, real, valid)
+    if not hosts:
+        axes[1].text(0.5, 0.5, "no host has raced these data sets yet", ha="center", transform=axes[1].transAxes)
+        axes[1].axis("off")
+    _legend(fig, axes, {s.tool for found in hosts.values() for s in found})
+    fig.supxlabel(footnote, fontsize=7, x=0.02, ha="left", multialignment="left")
+    return fig
+
+
+def _footnote(hosts, real):
+    """The sentences under the panels: what is not there and what must not be taken at face value."""
+    notes = []
+    for host, speedups in hosts.items():
+        where = f"{host}: " if len(hosts) > 1 else ""
+        notes += names_of_real(places({s.dataset for s in speedups}, real), real)
+        notes += [where + note for note in why_missing(speedups)]
+    affine = [s.row["recall_affine"] for found in hosts.values() for s in found if s.tool == "edlib"]
+    affine = [recall for recall in affine if recall is not None]
+    told = ["KSW2, SeqAn, GPU tools: not raced on these hosts yet", "no race: not in the lane, or not run yet", *notes]
+    if affine:
+        spread = dict.fromkeys([percent(min(affine)), percent(max(affine))])
+        told.append(f"Edlib optimises edit distance: recall under the affine penalties {' to '.join(spread)}")
+    told.append("thesis: errors and timeouts have no marker")
+    return "\n".join(
+        line for note in dict.fromkeys(told) for line in textwrap.wrap(note.replace(" %", NO_BREAK + "%") + ".", 68)
+    )
+
+
+def _thesis_panel(axes, points):
+    names = list(TECHNOLOGIES)
+    tools = [tool for tool, _ in THESIS_TOOLS.values()]
+    for i, tool in enumerate(tools):
+        shift = (i - (len(tools) - 1) / 2) * 0.07
+        found = [(names.index(technology) + shift, y) for (of, technology), y in points.items() if of == tool]
+        axes.plot(*zip(*found, strict=True), linestyle="none", markersize=4, **plotting.style(tool))
+    labels = [label(name, "real") for name in names]
+    _finish(axes, labels, "thesis (from its Tab 9), RTX 3080:\nWFA-GPU over each tool, CPU tools on 10 threads")
+
+
+def _host_panel(axes, host, speedups, real, valid):
+    raced = {s.dataset for s in speedups}
+    where = places(with_unraced(raced, real), real)
+    tools = [tool for tool in OURS if any(s.tool == tool for s in speedups)]
+    tools += sorted({s.tool for s in speedups} - set(tools))
+    for s in speedups:
+        if s.median is None:
+            continue
+        x = where[s.dataset] + (tools.index(s.tool) - (len(tools) - 1) / 2) * 0.1
+        spread = [[s.median - s.low], [s.high - s.median]]
+        axes.errorbar(x, s.median, yerr=spread, linestyle="none", markersize=4, elinewidth=0.8, capsize=1.5,
+                      **plotting.style(s.tool))  # fmt: skip
+        if s.inexact:
+            axes.plot(x, s.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
+    threads = max(s.threads for s in speedups)
+    simulated = sum(not is_real(dataset) for dataset in raced)
+    data = "simulated stand-ins" if simulated == len(raced) else "real reads" if not simulated else "real and simulated"
+    lanes = ", ".join(sorted({s.row["lane"] for s in speedups}))
+    title = f"{host}:\nour CPU kernel over each tool, {threads} thread{'s' * (threads > 1)} each,\n{data}, lane {lanes}"
+    labels = dataset_labels(where, real) | {d: label(d, "no race") for d in where if d not in raced}
+    _finish(axes, [labels[d] for d in where], title + ("" if valid else "; race invalid"))
+
+
+def _finish(axes, labels, title):
+    axes.axhline(1, color=plotting.GREY, linewidth=0.8)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_minor_formatter(FuncFormatter(lambda y, _: ""))
+    if len(labels) > len(TECHNOLOGIES):  # no room side by side
+        axes.set_xticks(range(len(labels)), [" ".join(text.split()) for text in labels], rotation=90)
+    else:
+        axes.set_xticks(range(len(labels)), labels, linespacing=0.95)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+    axes.set_ylabel("speed-up (×)")
+    axes.set_title(title, fontsize=7.5, loc="left")
+    axes.grid(True, axis="y")
+
+
+def _legend(fig, axes, raced):
+    shown = list(dict.fromkeys([tool for tool, _ in THESIS_TOOLS.values()] + [tool for tool in OURS if tool in raced]))
+    names = dict(THESIS_TOOLS.values()) | TOOL_NAMES
+    handles = [
+        axes[0].plot([], [], linestyle="none", markersize=4, label=names[tool], **plotting.style(tool))[0]
+        for tool in shown
+    ]
+    fig.legend(handles=handles, loc="outside upper left", ncols=3, columnspacing=0.8, handletextpad=0.2)
+
+
+def main(argv=None):
+    """Draw the figure; exit code 2 with one message for input that cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.scripts.figures.thesis_fig10", description=__doc__)
+    parser.add_argument("--samples", nargs="*", default=[], metavar="PARQUET", help="race files, recorded ones too")
+    parser.add_argument("--paper", required=True, help="config/papers/thesis_tab9.csv")
+    parser.add_argument("--real-data", default="", help="config/real_data.tsv")
+    parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
+    asked = parser.parse_args(argv)
+    try:
+        figure = draw(papers.read(asked.paper), ratios.read(asked.samples), technology_of_real(asked.real_data))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    plotting.save(figure, asked.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""Settings of a run: config.yaml, the lane, the experiments and the table of real reads, read and checked together.
+
+Every mistake is a SettingsError with one message that names the file, the key and what is allowed, before any job.
+"""
+
+import inspect
+import re
+import urllib.parse
+import urllib.request
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from workflow import aligners
+from workflow.race import host
+from workflow.scripts import real_data
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = "config/config.yaml"
+UNIFORM = re.compile(r"uniform_(?P<length>[1-9]\d*)_e(?P<percent>\d+(\.\d+)?)")
+
+
+class SettingsError(Exception):
+    """A mistake in the configuration; the text is all that the user needs to mend it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked to do, checked.
+
+    config: config.yaml as a dict. lane: the lane's file as a dict. experiments: {id: the experiment's file as a dict}.
+    real_rows: the rows of real_data.tsv, as real_data.read_table gives them.
+    """
+
+    config: dict
+    lane: dict
+    experiments: dict
+    real_rows: tuple
+
+    def datasets(self, experiment):
+        """Data sets of one experiment in this lane, in order; real ones in the place of their technology."""
+        chosen = []
+        for name in self.narrowed(experiment)["datasets"]:
+            real = [row.dataset for row in self.real_rows if row.technology == name]
+            if real or name.startswith("real_"):
+                chosen += real or [name]
+            elif name in self.lane["pairs"]:
+                chosen.append(name)
+        return list(dict.fromkeys(chosen))
+
+    def left_out(self, experiment):
+        """Data sets of one experiment that this lane does not hold."""
+        chosen, real = self.datasets(experiment), {row.technology for row in self.real_rows}
+        return [d for d in self.experiments[experiment]["datasets"] if d not in chosen and d not in real]
+
+    def narrowed(self, experiment):
+        """The experiment's file with what the lane narrows: data sets, scopes, threads."""
+        return {**self.experiments[experiment], **self.lane.get("narrow", {}).get(experiment, {})}
+
+    def pairs(self, dataset):
+        """Pairs of a data set in this lane; for a real one the most that are taken."""
+        return self.lane["real_pairs"] if dataset.startswith("real_") else self.lane["pairs"][dataset]
+
+    def simulator_arguments(self, dataset):
+        """Command line of ``python -m simulators`` for a data set, as text."""
+        uniform = UNIFORM.fullmatch(dataset)
+        model = dataset
+        if uniform:
+            model = f"uniform --length {uniform['length']} --error {float(uniform['percent']) / 100:g}"
+        return f"{model} --pairs {self.pairs(dataset)} --seed {self.config['seed']}"
+
+    def real_fields(self, name):
+        """{column: value} of the row of real_data.tsv of that name."""
+        return next(asdict(row) for row in self.real_rows if row.name == name)
+
+    def real_files(self, name):
+        """Those of its reads and reference that lie on this machine."""
+        fields = self.real_fields(name)
+        return [path for path in map(local_file, (fields["reads"], fields["reference"])) if path]
+
+    def tool_files(self, experiment):
+        """Files behind the experiment's tools: adapters, and the kernels of our own."""
+        found = set()
+        for adapter in self._adapters(experiment):
+            own = Path(inspect.getfile(type(adapter)))
+            found.update({str(own.relative_to(ROOT) if own.is_relative_to(ROOT) else own), *adapter.sources})
+        return sorted(found)
+
+    def tool_hashes(self, experiment):
+        """The source hashes that key the samples of the experiment's tools, as text."""
+        return " ".join(f"{adapter.id}={adapter.source_hash()}" for adapter in self._adapters(experiment))
+
+    def _adapters(self, experiment):
+        known = aligners.load()
+        return [known[tool] for tool in self.experiments[experiment]["tools"]]
+
+
+def load(config=None, lane=None, root=ROOT):
+    """Settings of a run.
+
+    config: a dict that stands for config.yaml (Snakemake's, with --config merged in); None reads the file.
+    lane: the lane's name, instead of the configuration's. Raises SettingsError.
+    """
+    if config is None:
+        config = read_yaml(root / CONFIG, root)
+    check(config, "config", CONFIG)
+    names = _names_in(root / "config/lanes", "*.yaml")
+    lane_name = lane or config["lane"]
+    if lane_name == "auto":
+        lane_name = "lite" if host.gpus() else "kick"
+    _among(lane_name, ["auto", *names], "lane", CONFIG)
+    _known_scripts(config, root)
+    rows = _real_rows(root / config["real_data"])
+    real = tuple(row.dataset for row in rows)
+    experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
+    return Settings(config, _lane(lane_name, root), experiments, rows)
+
+
+def read_yaml(path, root=ROOT):
+    """The YAML file as Python data. Raises SettingsError naming the file, and the line of a syntax error."""
+    name = _shown(path, root)
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{name}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise SettingsError(f"{name}{line}: {problem}") from None
+
+
+def check(data, schema, name):
+    """Check data against workflow/schemas/<schema>.schema.yaml. Raises SettingsError for the first fault."""
+    found = sorted(_validator(schema).iter_errors(data), key=lambda error: [str(part) for part in error.absolute_path])
+    if found:
+        raise SettingsError(f"{name}: {_explain(found[0])}")
+
+
+@cache
+def _validator(schema):
+    path = ROOT / "workflow/schemas" / f"{schema}.schema.yaml"
+    return jsonschema.Draft202012Validator(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def _explain(error):
+    """One fault of the schema in words: the key, what is wrong with it, what is allowed."""
+    key = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema["properties"])
+        unknown = sorted(str(name) for name in error.instance if name not in error.schema["properties"])
+        where = f" in '{key}'" if key else ""
+        return f"unknown key '{unknown[0]}'{where}; allowed are {', '.join(allowed)}"
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        where = f" in '{key}'" if key else ""
+        return f"key '{missing[0]}' is missing{where}"
+    if not key:
+        return f"must be a mapping of keys to values, not {_kind(error.instance)}"
+    wanted = error.schema.get("description") or error.schema.get("type") or error.message
+    wanted = (
+        f"a list of names ({wanted})" if error.schema.get("type") == "array" and error.validator == "type" else wanted
+    )
+    twice = "; nothing may stand twice" if error.validator == "uniqueItems" else ""
+    return f"key '{key}' must be {wanted}, not {error.instance!r} ({_kind(error.instance)}){twice}"
+
+
+def _kind(value):
+    names = {
+        dict: "a mapping",
+        list: "a list",
+        str: "text",
+        bool: "true/false",
+        int: "a whole number",
+        float: "a number",
+    }
+    return "empty" if value is None else names.get(type(value), type(value).__name__)
+
+
+def _among(value, allowed, key, file):
+    if value not in allowed:
+        raise SettingsError(
+            f"{file}: key '{key}' has unknown value '{value}'; allowed are {', '.join(map(str, allowed))}"
+        )
+
+
+def _names_in(folder, pattern):
+    return sorted(path.stem for path in folder.glob(pattern) if not path.stem.startswith("_"))
+
+
+def _shown(path, root):
+    path = Path(path)
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+def _known_scripts(config, root):
+    """Every table, figure and experiment named has its file."""
+    for key, folder, pattern in (
+        ("experiments", "config/experiments", "*.yaml"),
+        ("tables", "workflow/scripts/tables", "*.py"),
+        ("figures", "workflow/scripts/figures", "*.py"),
+    ):
+        allowed = _names_in(root / folder, pattern)
+        for name in config[key]:
+            _among(name, allowed, key, CONFIG)
+
+
+def local_file(source):
+    """Path of a real_data.tsv source that lies on this machine, or None for an http(s) URL."""
+    parts = urllib.parse.urlsplit(source)
+    if parts.scheme in ("http", "https"):
+        return None
+    return urllib.request.url2pathname(parts.path) if parts.scheme == "file" else source
+
+
+def _real_rows(path):
+    try:
+        rows = tuple(real_data.read_table(path))
+    except real_data.RealDataError as error:
+        raise SettingsError(str(error)) from None
+    for row in rows:
+        for column in ("reads", "reference"):
+            local = local_file(getattr(row, column))
+            if local and not Path(local).is_file():
+                raise SettingsError(f"{path}: {column} of {row.name}: no such file: {local}")
+    return rows
+
+
+def _lane(name, root):
+    file = f"config/lanes/{name}.yaml"
+    lane = read_yaml(root / file, root)
+    check(lane, "lane", file)
+    _among(lane["name"], [name], "name", file)
+    if lane["rounds"]["max"] < lane["rounds"]["min"]:
+        raise SettingsError(f"{file}: key 'rounds.max' must be at least rounds.min ({lane['rounds']['min']})")
+    for dataset in lane["pairs"]:
+        _known_dataset(dataset, (), "pairs", file)
+    known = _names_in(root / "config/experiments", "*.yaml")
+    for experiment, part in lane.get("narrow", {}).items():
+        _among(experiment, known, "narrow", file)
+        whole = read_yaml(root / f"config/experiments/{experiment}.yaml", root)
+        for key, values in part.items():
+            for value in values:
+                _among(value, whole.get(key, []), f"narrow.{experiment}.{key}", file)
+    return lane
+
+
+def _experiment(name, real, root):
+    file = f"config/experiments/{name}.yaml"
+    experiment = read_yaml(root / file, root)
+    check(experiment, "experiment", file)
+    _among(experiment["id"], [name], "id", file)
+    try:
+        known = sorted(aligners.load())
+    except aligners.ToolConfigError as error:
+        raise SettingsError(str(error)) from None
+    for tool in experiment["tools"]:
+        _among(tool, known, "tools", file)
+    _among(experiment["twin"], experiment["tools"], "twin", file)
+    for dataset in experiment["datasets"]:
+        _known_dataset(dataset, real, "datasets", file)
+    return experiment
+
+
+def _known_dataset(dataset, real, key, file):
+    uniform = UNIFORM.fullmatch(dataset)
+    if uniform and float(uniform["percent"]) <= 100:
+        return
+    _among(dataset, ["uniform_<length>_e<percent>", *real_data.TECHNOLOGIES, *real], key, file)

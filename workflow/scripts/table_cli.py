@@ -1,0 +1,50 @@
+"""The command line that the scripts of measured tables share."""
+
+import os
+
+import click
+import pyarrow.parquet as pq
+import yaml
+
+from workflow.scripts import papers, table, table_output
+
+
+def read_yaml(path):
+    """A YAML file as a dict; a clear error names the file."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return yaml.safe_load(lines)
+    except (OSError, yaml.YAMLError) as error:
+        raise click.UsageError(f"{path}: cannot be read ({error})") from None
+
+
+def read_measurements(path):
+    """Rows of the collected measurements as dicts."""
+    try:
+        return pq.read_table(path).to_pylist()
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{path}: cannot be read as Parquet ({error})") from None
+
+
+def command(make_layout):
+    """A click command that builds one table. make_layout(experiment, real_rows, measurements) gives its Layout."""
+
+    @click.command()
+    @click.option("--measurements", required=True, help="Collected measurements (Parquet).")
+    @click.option("--paper", required=True, help="The paper's values: config/papers/<id>.csv.")
+    @click.option("--config", required=True, help="The experiment: config/experiments/<id>.yaml.")
+    @click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
+    @click.option("--real-data", default="", help="config/real_data.tsv, for tables of real reads.")
+    @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
+    def main(measurements, paper, config, lane, real_data, out):
+        rows = read_measurements(measurements)
+        experiment, lane = read_yaml(config), read_yaml(lane)
+        try:
+            values = papers.read(paper)
+            layout = make_layout(experiment, real_data, rows)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        filled = table.build(layout, rows, values, experiment, lane)
+        table_output.write_all(filled, out, f"snakemake {os.path.relpath(out)}.md")
+
+    return main

@@ -1,0 +1,48 @@
+"""A table as Markdown: its blocks, then the notes, then the details of every measured cell."""
+
+from workflow.scripts.table_text import (
+    DETAIL_HEAD,
+    HOW_TO_READ,
+    detail_rows,
+    pairs_text,
+    provenance,
+    recall_text,
+    threads_text,
+    time_text,
+    tool_name,
+    where_text,
+)
+
+
+def _cell_markdown(table, cell):
+    if cell.time_s is None:
+        return f"*{cell.short}*"
+    text = f"~~{time_text(cell)}~~" if cell.struck else time_text(cell)
+    told = " · ".join(filter(None, [text, recall_text(table, cell), pairs_text(cell)]))
+    return told + (f" **({', '.join(cell.marks)})**" if cell.marks else "")
+
+
+def markdown(table, command=""):
+    """The table as Markdown text. command: how to make it, for the last line."""
+    layout = table.layout
+    head = ["Tool", "Measured by", "Threads", *(column.name for column in layout.columns)]
+    out = [f"# {layout.title}", "", layout.caption, ""]
+    for block in dict.fromkeys(line.row.block for line in table.lines):
+        out += [f"## {block}", "", _markdown_row(head), _markdown_row(["---"] * 3 + ["---:"] * len(layout.columns))]
+        for line in table.lines:
+            if line.row.block == block:
+                first = [tool_name(line), where_text(table, line), threads_text(line, table.lines)]
+                out.append(_markdown_row(first + [_cell_markdown(table, cell) for cell in line.cells]))
+        out.append("")
+    out += [HOW_TO_READ, "", *(f"- {note}" for note in [*provenance(table), *table.notes]), ""]
+    details = [_markdown_row(row) for row in detail_rows(table)]
+    if details:
+        head = [_markdown_row(DETAIL_HEAD), _markdown_row(["---"] * len(DETAIL_HEAD))]
+        out += ["## Details of every measured cell", "", *head, *details, ""]
+    if command:
+        out += [f"Made by `{command}`.", ""]
+    return "\n".join(out)
+
+
+def _markdown_row(cells):
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"

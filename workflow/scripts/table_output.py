@@ -1,0 +1,171 @@
+"""A table as files: CSV (one row a cell), tidy CSV for machines (one value a row), Markdown and HTML for readers."""
+
+import csv
+import os
+
+from workflow.scripts.table_html import article, page
+from workflow.scripts.table_markdown import markdown
+
+TIDY_COLUMNS = [
+    "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
+    "metric", "penalties", "input", "quantity", "unit", "value", "ci_low", "ci_high", "rounds", "recall_native",
+    "coverage", "status", "commit", "note",
+]  # fmt: skip
+CSV_COLUMNS = [
+    "table", "block", "row", "tool", "variant", "source", "host", "lane", "threads", "scope", "dataset", "column",
+    "pairs_measured", "pairs_paper", "time_measured_s", "time_s", "ci_low_s", "ci_high_s", "rounds", "gcups_end_to_end",
+    "recall_native", "recall_affine", "coverage", "refused", "exact", "struck_out", "stale", "race_valid", "race_note",
+    "status", "reason", "tool_version", "commit", "note",
+]  # fmt: skip
+
+
+def write_all(table, out, command=""):
+    """Write OUT.csv, OUT.md, OUT.html and OUT.tidy.csv."""
+    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    write_csv(f"{out}.csv", CSV_COLUMNS, csv_rows(table))
+    write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy_rows(table))
+    write_text(f"{out}.md", markdown(table, command))
+    write_text(f"{out}.html", page(table.layout.title, article(table)))
+
+
+def write_csv(path, columns, rows):
+    """rows: dicts; an absent key or None is an empty field."""
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: _plain(v) for k, v in row.items()} for row in rows)
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def _plain(value):
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.9g}" if isinstance(value, float) else value
+
+
+def _shared(table, line, cell):
+    """Fields that csv and tidy rows of a cell have in common."""
+    layout, record, column = table.layout, cell.record or {}, cell.column
+    tool, _, variant = (line.row.tool or line.row.label).partition(":") if line.source != "paper" else _paper_name(line)
+    return {
+        "table": layout.id,
+        "tool": record.get("tool") or tool,
+        "variant": record.get("variant") or variant,
+        "threads": line.threads,
+        "host": line.host,
+        "source": line.source,
+        "lane": record.get("lane"),
+        "dataset": (column.paper_dataset or column.dataset) if line.source == "paper" else column.dataset,
+        "scope": line.row.scope,
+        "recall_native": record.get("recall_native"),
+        "coverage": record.get("coverage"),
+        "rounds": record.get("rounds"),
+        "commit": record.get("commit"),
+        "status": "ok" if cell.time_s is not None else _why(cell),
+        "note": "; ".join(filter(None, [*cell.marks, cell.note])),
+    }
+
+
+def _paper_name(line):
+    return line.row.paper_row, "", ""
+
+
+def _why(cell):
+    return cell.short if cell.reason in ("", cell.short) else f"{cell.short}: {cell.reason}"
+
+
+def csv_rows(table):
+    """One dict a cell of the table."""
+    for line in table.lines:
+        for cell in _cells_once(line):
+            record = cell.record or {}
+            measured = cell.time_s is not None
+            yield _shared(table, line, cell) | {
+                "block": line.row.block,
+                "row": line.row.label,
+                "column": cell.column.name,
+                "pairs_measured": cell.pairs,
+                "pairs_paper": cell.column.pairs,
+                "time_measured_s": cell.time_s / cell.scale if measured else None,
+                "time_s": cell.time_s,
+                "ci_low_s": cell.low_s,
+                "ci_high_s": cell.high_s,
+                "gcups_end_to_end": cell.gcups,
+                "recall_affine": cell.recall if line.source == "paper" else record.get("recall_affine"),
+                "refused": record.get("refused"),
+                "exact": record.get("exact"),
+                "struck_out": cell.struck,
+                "stale": record.get("stale"),
+                "race_valid": record.get("race_valid"),
+                "race_note": record.get("race_note"),
+                "reason": cell.reason,
+                "tool_version": record.get("tool_version"),
+            }
+
+
+def _cells_once(line):
+    """The cells of a line; of a paper's line each of its columns once, even where two of our data sets share one."""
+    seen = set()
+    for cell in line.cells:
+        key = cell.column.paper_column if line.source == "paper" else cell.column
+        if key not in seen:
+            seen.add(key)
+            yield cell
+
+
+def tidy_rows(table):
+    """One dict a value. Times are seconds of exactly ``pairs`` pairs; nothing is scaled."""
+    for line in table.lines:
+        for cell in _cells_once(line):
+            base = _shared(table, line, cell) | {
+                "length_bp": cell.column.length_bp,
+                "error": cell.column.error,
+                "pairs": cell.pairs,
+                "metric": table.layout.metric,
+                "penalties": table.layout.penalties if line.source != "paper" else "",
+                "input": "ascii" if line.source != "paper" else "",
+            }
+            if line.source == "paper":
+                yield from _paper_values(line, cell, base)
+            elif cell.record is None:
+                yield base | {"quantity": "time_end_to_end", "unit": "s"}
+            else:
+                yield from _measured_values(cell, base)
+
+
+def _paper_values(line, cell, base):
+    quantity = "time_end_to_end" if line.row.device == "CPU" else "time_end_to_end_pinned"
+    yield base | {"quantity": quantity, "unit": "s", "value": cell.time_s}
+    if cell.recall is not None or cell.recall_word:
+        status = cell.recall_word or "ok"
+        yield base | {"quantity": "recall_affine", "unit": "fraction", "value": cell.recall, "status": status}
+
+
+def _measured_values(cell, base):
+    record = cell.record
+    base = base | {k: record[k] for k in ("length_bp", "error", "penalties", "input") if record.get(k) is not None}
+    for one in [record, *cell.others]:
+        timed = {k: one.get(n) for k, n in (("value", "median_s"), ("ci_low", "ci_low_s"), ("ci_high", "ci_high_s"))}
+        yield base | timed | {"quantity": one["quantity"] or "time_end_to_end", "unit": "s", "rounds": one["rounds"]}
+    if cell.time_s is None:
+        return
+    if cell.gcups is not None:
+        value, low, high = (record["cells"] / record[k] / 1e9 for k in ("median_s", "ci_high_s", "ci_low_s"))
+        yield base | {
+            "quantity": "gcups_end_to_end", "unit": "GCUPS", "value": value, "ci_low": low, "ci_high": high
+        }  # fmt: skip
+    for quantity, key, unit in (
+        ("recall_native", "recall_native", "fraction"),
+        ("recall_affine", "recall_affine", "fraction"),
+        ("coverage", "coverage", "fraction"),
+        ("time_jit", "jit_s", "s"),
+        ("peak_rss", "peak_rss_bytes", "bytes"),
+    ):
+        if record.get(key) is not None:
+            yield base | {"quantity": quantity, "unit": unit, "value": record[key], "rounds": None}

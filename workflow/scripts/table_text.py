@@ -1,0 +1,107 @@
+"""What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
+
+from workflow.scripts.format_numbers import count, percent, short_commit, significant
+from workflow.scripts.table import TOOL_NAMES, tool_id
+
+HOW_TO_READ = (
+    "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
+    "pairs (in grey, or in the details) is scaled per pair. R is the recall as the paper defines it. A time struck out "
+    "belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled "
+    "from fewer than 30; stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
+)
+
+
+def time_text(cell):
+    """``1.23 s ±0.4 %`` of a cell with a time."""
+    if cell.record is None:
+        return f"{cell.time_s:.10g} s"
+    text = f"{significant(cell.time_s)} s"
+    if cell.low_s is not None:
+        half = max(cell.high_s - cell.time_s, cell.time_s - cell.low_s) / cell.time_s * 100
+        text += f" ±{significant(half, 2)} %"
+    return text
+
+
+def recall_text(table, cell):
+    """``R 99.9 %`` where the paper's table shows recall beside time, else nothing."""
+    if not table.layout.recall or (cell.recall is None and (not cell.recall_word or cell.time_s is None)):
+        return ""
+    return f"R {percent(cell.recall) if cell.recall is not None else cell.recall_word}"
+
+
+def pairs_text(cell):
+    """``20K of 10M pairs`` of a time that is scaled, else nothing."""
+    if cell.record is None or cell.pairs == cell.column.pairs:
+        return ""
+    return f"{count(cell.pairs)} of {count(cell.column.pairs)} pairs"
+
+
+def threads_text(line, lines):
+    """Threads of a line; ``(all)`` marks the most that its host ran."""
+    if line.row.device == "GPU" and line.source == "paper":
+        return "GPU"
+    if line.threads is None:
+        return "–"
+    if line.source == "paper":
+        return str(line.threads)
+    most = max(other.threads or 1 for other in lines if (other.source, other.host) == (line.source, line.host))
+    return f"{line.threads} (all)" if line.threads == most and most > 1 else str(line.threads)
+
+
+def where_text(table, line):
+    """The paper, or the host with its lanes."""
+    if line.source == "paper":
+        return table.layout.paper
+    told = "this host" if line.source == "here" else f"recorded: {line.host}"
+    return f"{told} · {', '.join(line.lanes)}" if line.lanes else told
+
+
+def provenance(table):
+    """Sentences on where each column of numbers comes from."""
+    hosts = {}
+    for line in table.lines:
+        if line.source != "paper":
+            for cell in line.cells:
+                if cell.record:
+                    key = (line.source, line.host)
+                    hosts.setdefault(key, set()).add((cell.record["lane"], short_commit(cell.record["commit"])))
+    layout = table.layout
+    threads = f"its CPU tools on {layout.paper_threads} threads"
+    machines = "; ".join(dict.fromkeys(layout.paper_host.values()))
+    yield f"{layout.paper}: {machines}; {threads}; times as printed, in seconds."
+    for (source, host), runs in hosts.items():
+        told = "; ".join(f"lane {lane}, commit {commit}" for lane, commit in sorted(runs))
+        yield f"{'This host' if source == 'here' else 'Recorded'}: {host} ({told})."
+    if not hosts:
+        yield "This host: nothing measured yet."
+
+
+def tool_name(line):
+    """The tool of a line: the paper's name for it, or ours for what was raced."""
+    return line.row.label if line.source == "paper" else TOOL_NAMES.get(line.row.tool, line.row.label)
+
+
+DETAIL_HEAD = [
+    "Block", "Tool", "Host", "Threads", "Data set", "Time of n pairs", "95 % interval", "n of N pairs", "Rounds",
+    "GCUPS", "Recall native", "Recall affine", "Coverage", "Marks",
+]  # fmt: skip
+
+
+def detail_rows(table):
+    """Rows (lists of text) of every cell with a time of ours."""
+    for line in table.lines:
+        for cell in line.cells:
+            if cell.record is None or cell.time_s is None:
+                continue
+            record = cell.record
+            yield [
+                line.row.block, tool_id(record), line.host, str(line.threads), record["dataset"],
+                f"{significant(record['median_s'])} s",
+                f"{significant(record['ci_low_s'], 4)} – {significant(record['ci_high_s'], 4)} s"
+                if record["ci_low_s"] is not None else "–",
+                f"{cell.pairs} of {cell.column.pairs}", str(record["rounds"]),
+                significant(cell.gcups) if cell.gcups else "–",
+                *(percent(record[k]) if record[k] is not None else "–"
+                  for k in ("recall_native", "recall_affine", "coverage")),
+                ", ".join(cell.marks) or "–",
+            ]  # fmt: skip

@@ -1,0 +1,182 @@
+"""thesis Tab 7: the data sets of the six technologies; ours are computed from the pair files in use."""
+
+import json
+import os
+from html import escape
+
+import click
+
+from wfa_kernels import PairBatch
+from workflow.scripts import papers
+from workflow.scripts.format_numbers import significant
+from workflow.scripts.table_cli import read_yaml
+from workflow.scripts.table_html import page, wrap
+from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
+from workflow.scripts.technologies import TECHNOLOGIES, datasets, is_real, label, technology_of_real
+
+TITLE = "thesis Tab 7: data sets of the six technologies"
+CAPTION = (
+    "Pairs and sequence lengths of the data sets behind thesis Tab 9 and Fig 10: as the thesis prints them, and "
+    "computed from the pair files in use here. Of a real pair the text is the mapped part of the read and the pattern "
+    "its place in the reference. The thesis' 100M pairs of Moleculo are printed but doubtful."
+)
+COLUMNS = [
+    "technology", "from", "dataset", "data", "pairs", "text_min_bp", "text_mean_bp", "text_max_bp", "pattern_min_bp",
+    "pattern_mean_bp", "pattern_max_bp", "error_rate", "source", "mapping", "status",
+]  # fmt: skip
+HEAD = [
+    "Technology", "From", "Data", "Pairs", "Text min", "mean", "max (bp)", "Pattern min", "mean", "max (bp)",
+    "Realised error",
+]  # fmt: skip
+SHOWN_COLUMNS = COLUMNS[:2] + COLUMNS[3:12]
+#: Keys of a pair file's "realised" that have columns of their own; the rest are counts of the mapping.
+SHOWN = {"pairs", "error_rate", "mismatches", "insertions", "deletions"}
+LENGTHS = ("_min", "_mean", "_max")
+CENTRED = ' class="v"'
+
+
+def paper_row(technology, values):
+    """The thesis' row of one technology."""
+    name, printed, _ = TECHNOLOGIES[technology]
+    cells = {column: next(iter(found.values())).value for (row, column), found in values.items() if row == printed}
+    return {
+        "technology": name, "from": "thesis", "dataset": technology, "data": f"real: {cells['Sample']}",
+        "pairs": int(cells["No. pairs"]), "text_min_bp": int(cells["min"]), "text_mean_bp": float(cells["avg"]),
+        "text_max_bp": int(cells["max"]), "source": cells["Sample"], "status": "ok",
+    }  # fmt: skip
+
+
+def our_row(technology, dataset, folder, lane):
+    """The row of one data set in use, computed from its pair file; with the reason where there is none."""
+    base = {"technology": TECHNOLOGIES[technology][0], "from": "here", "dataset": dataset, "data": label(dataset)}
+    path = os.path.join(folder, f"{dataset}.arrow")
+    if not os.path.exists(path):
+        absent = not is_real(dataset) and dataset not in lane["pairs"]
+        status = "not in lane {}" if absent else "no pair file of lane {} yet"
+        return base | {"status": status.format(lane["name"])}
+    pairs = PairBatch.from_arrow(path)
+    if not len(pairs):
+        return base | {"pairs": 0, "status": "the pair file holds no pairs"}
+    realised = json.loads(pairs.metadata.get("realised") or "{}")
+    row = base | {"source": pairs.metadata.get("source", ""), "pairs": len(pairs), "status": "ok"}
+    for name, lengths in (("text", pairs.text_lengths), ("pattern", pairs.pattern_lengths)):
+        row |= {f"{name}_min_bp": int(lengths.min()), f"{name}_mean_bp": float(lengths.mean())}
+        row[f"{name}_max_bp"] = int(lengths.max())
+    mapping = mapping_counts(realised) if is_real(dataset) else {}
+    return row | {"error_rate": realised.get("error_rate"), "mapping": mapping}
+
+
+def mapping_counts(realised):
+    """{"reads": 1220, "unmapped": 14, ...} of a mapped pair file's statistics."""
+    return {k: n for k, n in realised.items() if k not in SHOWN and not k.endswith(LENGTHS) and isinstance(n, int)}
+
+
+def mapping_text(row):
+    """What became of the reads, in words."""
+    if row["from"] == "thesis":
+        return "not printed in the thesis"
+    if not is_real(row["dataset"]):
+        return "simulated: nothing was mapped"
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in row.get("mapping", {}).items()) or row["status"]
+
+
+def text_of(row, key):
+    """One cell as a reader sees it."""
+    value = row.get(key)
+    if row["status"] != "ok" and key in SHOWN_COLUMNS[3:]:
+        return row["status"] if key == "pairs" else "–"
+    if value is None:
+        return "not printed" if row["from"] == "thesis" else "not known"
+    if key == "error_rate":
+        return f"{significant(value * 100)} %"
+    if key.endswith("mean_bp"):
+        return f"{value:.0f}"
+    return f"{value:,}" if key == "pairs" else str(value)
+
+
+def tidy(rows, lane):
+    """One dict a value."""
+    for row in rows:
+        paper = row["from"] == "thesis"
+        base = {
+            "table": "thesis_tab7",
+            "source": "paper" if paper else "here",
+            "lane": "" if paper else lane["name"],
+            "dataset": row["dataset"],
+            "pairs": row.get("pairs"),
+            "status": row["status"],
+            "note": f"{row['data']}; {row.get('source', '')}".strip("; "),
+        }
+        if row["status"] != "ok":
+            yield base | {"quantity": "pairs", "unit": "pairs"}
+        for key in COLUMNS[4:12]:
+            if row.get(key) is not None:
+                unit = "pairs" if key == "pairs" else "fraction" if key == "error_rate" else "bp"
+                quantity = key.removesuffix("_bp").replace("_m", "_length_m", 1) if unit == "bp" else key
+                yield base | {"quantity": quantity, "unit": unit, "value": row[key]}
+        for name, n in row.get("mapping", {}).items():
+            yield base | {
+                "quantity": f"mapping_{name}",
+                "unit": "bp" if name == "clipped_bases" else "count",
+                "value": n,
+            }
+
+
+@click.command()
+@click.option("--paper", required=True, help="config/papers/thesis_tab7.csv.")
+@click.option("--data", required=True, help="Folder of the lane's pair files.")
+@click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
+@click.option("--real-data", default="", help="config/real_data.tsv.")
+@click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
+def main(paper, data, lane, real_data, out):
+    """Data sets in use, beside the thesis'."""
+    lane = read_yaml(lane)
+    try:
+        values, real = papers.read(paper), technology_of_real(real_data)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    rows, shown = [], set()
+    for technology, dataset in datasets(set(), real):
+        if technology not in shown:
+            rows.append(paper_row(technology, values))
+        shown.add(technology)
+        rows.append(our_row(technology, dataset, data, lane))
+    write(rows, lane, out)
+
+
+def write(rows, lane, out):
+    """Write the four files."""
+    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    write_csv(f"{out}.csv", COLUMNS, [row | {"mapping": mapping_text(row)} for row in rows])
+    write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy(rows, lane))
+    cells = [[text_of(row, key) for key in SHOWN_COLUMNS] for row in rows]
+    notes = list(_notes(rows, lane))
+    body = ["| " + " | ".join(line) + " |" for line in [HEAD, ["---"] * 3 + ["---:"] * (len(HEAD) - 3), *cells]]
+    lines = [f"# {TITLE}", "", CAPTION, "", *body, "", *(f"- {note}" for note in notes), ""]
+    write_text(f"{out}.md", "\n".join(lines))
+    article = wrap("thesis_tab7", TITLE, CAPTION, _html_table(rows, cells), notes) + "</article>"
+    write_text(f"{out}.html", page(TITLE, article))
+
+
+def _notes(rows, lane):
+    yield f"Ours: lane {lane['name']}."
+    simulated = [row["technology"] for row in rows if row["data"] == "simulated"]
+    if simulated:
+        yield f"Simulated, for want of real reads in config/real_data.tsv: {', '.join(simulated)}."
+    for row in rows:
+        if row["from"] == "here" and row["status"] == "ok":
+            yield f"{row['dataset']}: {row['source']}. Mapping: {mapping_text(row)}."
+
+
+def _html_table(rows, cells):
+    head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
+    body = ""
+    for row, texts in zip(rows, cells, strict=True):
+        kind = "paper first" if row["from"] == "thesis" else "peer"
+        texts = [f"<td{'' if i < 3 else CENTRED}>{escape(text)}</td>" for i, text in enumerate(texts)]
+        body += f'<tr class="{kind}">{"".join(texts)}</tr>'
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+if __name__ == "__main__":
+    main()
