@@ -62,5 +62,5 @@ lock:
 
 # Everything generated; samples of named machines in results/recorded stay.
 clean:
-	@rm -rf .snakemake
+	@rm -rf .snakemake .numba
 	@if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name recorded -exec rm -rf {} +; fi

@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from workflow.race import kernel_cache
+
+kernel_cache.use()
+
 # No deadline: the first example of a test compiles its kernel. The quick profile draws the same examples every time,
 # so that a failure is a change of the code; HYPOTHESIS_PROFILE=thorough looks further.
 _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}

@@ -212,6 +212,12 @@ def test_lock_dies_with_its_process(tmp_path):
         assert time.monotonic() - begin < 5
 
 
+def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):
+    (tmp_path / "store").write_text("a file stands here")
+    with pytest.raises(engine.EngineError, match="store: cannot be written"):
+        arena(["honest"])
+
+
 def test_subset_sizes_end_with_all():
     assert subset_sizes(1) == [1] and subset_sizes(100) == [1, 2, 7, 25, 100]
 

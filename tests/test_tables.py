@@ -156,6 +156,21 @@ def test_peers_not_raced_yet_say_so(make):
     assert here[("SeqAn", "uniform_10000_e10")] == "not raced yet: no race has this tool yet"
 
 
+def test_a_data_set_that_the_lane_narrows_away_is_not_in_it(make):
+    here = {r["dataset"]: r["status"] for r in cells(make("thesis_tab8", []), source="here", row="WFA (WFA2-lib)")}
+    assert here["uniform_150_e2"].startswith("not in this lane") and here["uniform_150_e5"].startswith("no sample yet")
+
+
+def test_our_gpu_kernel_has_a_row_that_says_when_there_is_no_gpu(make):
+    absent = measurement(tool="wavebench-wfa", variant="fast", quantity="time_end_to_end_pageable", pairs=0, rounds=0,
+                         status="not_installed", reason="no GPU here", median_s=None, recall_native=None)  # fmt: skip
+    out = make("thesis_tab1", [measurement(), absent])
+    (ours,) = cells(out, row="wavebench WFA (GPU)", scope="cigar", dataset="uniform_150_e5", source="here")
+    assert ours["status"] == "not installed: no GPU here"
+    (theirs,) = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5", source="here")
+    assert theirs["status"] == "no GPU: not measured on a host without one"
+
+
 def test_all_hosts_stand_side_by_side(make):
     recorded = measurement(source="recorded", host="h200", lane="lite", race_id="r2", median_s=0.1, threads=16)
     text = Path(f"{make('thesis_tab1', [measurement(), measurement(threads=2), recorded])}.md").read_text()

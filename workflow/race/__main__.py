@@ -4,10 +4,14 @@ import argparse
 import json
 import sys
 
-from wfa_kernels import PairsError
-from workflow.aligners import ToolConfigError
-from workflow.race import bundle, engine, host
-from workflow.race.oracle import OracleError
+from workflow.race import kernel_cache
+
+kernel_cache.use()  # before Numba is imported
+
+from wfa_kernels import PairsError  # noqa: E402
+from workflow.aligners import ToolConfigError  # noqa: E402
+from workflow.race import bundle, engine, host  # noqa: E402
+from workflow.race.oracle import OracleError  # noqa: E402
 
 
 def _parser():

@@ -81,6 +81,8 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     plan = make_plan(experiment_path, lane_path, list(adapters))
     paths = _dataset_paths(experiment_path, data, datasets)
     host = host or host_id()
+    for folder in (out, store):
+        _require_writable(folder)
     begin, longest = time.monotonic(), 0.0
     with host_lock(), Conductor(plan, adapters, os.path.join(store, "exact"), say) as conductor:
         for done, (dataset, path) in enumerate(paths.items()):
@@ -94,6 +96,16 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
             longest = max(longest, time.monotonic() - begin - passed)
     say(f"[{plan.experiment}] done in {(time.monotonic() - begin) / 60:.1f} min")
     return 0
+
+
+def _require_writable(folder):
+    """Make the folder; raises EngineError now rather than after the first race."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"{folder}: cannot be written ({error.strerror})") from None
+    if not os.access(folder, os.W_OK):
+        raise EngineError(f"{folder}: cannot be written (permission denied)")
 
 
 def _dataset_paths(experiment_path, data, datasets):

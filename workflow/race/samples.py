@@ -47,7 +47,7 @@ SCHEMA = pa.schema(
         ("coverage", pa.float64()),
         ("refused", pa.string()),  # JSON {status name: pairs}
         ("verified", pa.int64()),  # pairs checked
-        ("failing_pairs", pa.string()),  # JSON list of the first failing pair numbers, with why
+        ("failing_pairs", pa.string()),  # JSON list of every failing pair: [number, why]
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs, compilation included
         ("peak_rss_bytes", pa.int64()),

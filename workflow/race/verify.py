@@ -8,9 +8,6 @@ from numba import njit
 
 from wfa_kernels.result import NO_SCORE, OK
 
-#: Failing pairs named in a sample; all are counted.
-NAMED_FAILURES = 20
-
 INVALID = -1
 
 
@@ -33,7 +30,7 @@ class Verdict:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, count in other.refused.items():
             self.refused[name] = self.refused.get(name, 0) + count
-        self.failing = (self.failing + other.failing)[:NAMED_FAILURES]
+        self.failing = self.failing + other.failing
         return self
 
     def as_dict(self):
@@ -77,7 +74,7 @@ def verify(pairs, result, objective, exact_native, affine=None, exact_affine=Non
         affine_costs = cigar_costs(pairs, result, affine.triple)
         verdict.affine_judged = int(affine_judged.sum())
         verdict.affine_right = int((affine_judged & (affine_costs == exact_affine)).sum())
-    for i in np.flatnonzero(judged & ~right)[:NAMED_FAILURES].tolist():
+    for i in np.flatnonzero(judged & ~right).tolist():
         verdict.failing.append([first + i, _why(i, result, exact_native, costs)])
     return verdict
 

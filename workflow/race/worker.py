@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -200,6 +201,8 @@ def limit_memory(bytes_):
 
 def _fork_shard(tool, index):
     ours, theirs = multiprocessing.Pipe()
+    # The other threads are Arrow's, which mends its pools in a forked child.
+    warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
     if os.fork() == 0:
         ours.close()
         die_with_parent()

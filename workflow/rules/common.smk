@@ -9,6 +9,10 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from workflow.race import kernel_cache
+
+kernel_cache.use()  # before Numba is imported, for this process and every job
+
 from workflow.race import host
 from workflow.scripts import plan, settings, sources
 

@@ -56,6 +56,7 @@ def describe(chosen):
     for row in chosen.real_rows:
         if not {row.technology, row.dataset} & named:
             lines.append(f"  not used: {row.dataset}: no experiment names {row.technology}")
+    lines += [f"  note: {note}" for note in chosen.notes]
     lines.append(f"  then {len(chosen.config['tables'])} tables, {len(chosen.config['figures'])} figures, the report")
     lines.append(f"  estimate: {estimate_minutes(chosen):.0f} minutes; finished steps are not repeated")
     return "\n".join(lines)

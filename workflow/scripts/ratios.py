@@ -8,6 +8,9 @@ from workflow.race import samples
 from workflow.race.statistics import ratio_interval
 from workflow.scripts.table import tool_id
 
+#: Below this coverage the two tools did not do the same work, and there is no ratio.
+MOST_COVERAGE = 0.99
+
 
 @dataclass(frozen=True)
 class Race:
@@ -102,6 +105,9 @@ def _speedup(rows, own, race, threads):
     where = {"tool": tool, "dataset": race.dataset, "host": race.host, "threads": threads, "row": first}
     if first["status"] != "ok":
         return Speedup(**where, reason=first["status"].replace("_", " "))
+    for name, part in (("", first["coverage"]), ("our kernel ", own[0]["coverage"] if own else None)):
+        if part is not None and part < MOST_COVERAGE:
+            return Speedup(**where, reason=f"{name}refused {1 - part:.0%} of the pairs")
     if not common:
         return Speedup(**where, reason="no common rounds with our kernel")
     median, low, high = ratio_interval(*zip(*common, strict=True))

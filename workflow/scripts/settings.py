@@ -3,6 +3,7 @@
 Every mistake is a SettingsError with one message that names the file, the key and what is allowed, before any job.
 """
 
+import importlib.util
 import inspect
 import re
 import urllib.parse
@@ -32,13 +33,15 @@ class Settings:
     """What a run is asked to do, checked.
 
     config: config.yaml as a dict. lane: the lane's file as a dict. experiments: {id: the experiment's file as a dict}.
-    real_rows: the rows of real_data.tsv, as real_data.read_table gives them.
+    real_rows: the rows of real_data.tsv, as real_data.read_table gives them. notes: what a reader of the plan must
+    know, as sentences.
     """
 
     config: dict
     lane: dict
     experiments: dict
     real_rows: tuple
+    notes: tuple = ()
 
     def datasets(self, experiment):
         """Data sets of one experiment in this lane, in order; real ones in the place of their technology."""
@@ -113,10 +116,18 @@ def load(config=None, lane=None, root=ROOT):
         lane_name = "lite" if host.gpus() else "kick"
     _among(lane_name, ["auto", *names], "lane", CONFIG)
     _known_scripts(config, root)
-    rows = _real_rows(root / config["real_data"])
+    rows, notes = _mappable(_real_rows(root / config["real_data"]))
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
-    return Settings(config, _lane(lane_name, root), experiments, rows)
+    return Settings(config, _lane(lane_name, root), experiments, rows, notes)
+
+
+def _mappable(rows):
+    """The rows that can be mapped here, and why the others cannot: mappy needs a C compiler to install."""
+    if rows and importlib.util.find_spec("mappy") is None:
+        names = ", ".join(row.name for row in rows)
+        return (), (f"real reads are left out ({names}): mappy is not installed, it needs a C compiler to build",)
+    return rows, ()
 
 
 def read_yaml(path, root=ROOT):

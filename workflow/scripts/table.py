@@ -20,6 +20,7 @@ TOOL_NAMES = {
     "wavebench-wfa:cpu": "wavebench WFA (CPU)",
     "wavebench-bpm:cpu": "wavebench BPM (CPU)",
     "wavebench-ond:cpu": "wavebench O(ND) (CPU)",
+    "wavebench-wfa:fast": "wavebench WFA (GPU)",
 }
 #: The one time a cell of the table shows, the first of these that a race has.
 CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable")
@@ -169,7 +170,7 @@ def with_unlisted_tools(rows, experiment, blocks):
         listed = [row for row in rows if row.block == block]
         found.extend(listed)
         if scope in experiment["scopes"]:
-            named = {row.tool for row in listed}
+            named = {row.tool for row in rows if row.scope == scope}
             unlisted = (tool for tool in experiment["tools"] if tool not in named)
             found.extend(Row(block, TOOL_NAMES.get(tool, tool), "", "CPU", scope, tool) for tool in unlisted)
     return tuple(found)
@@ -267,7 +268,7 @@ def _measured(column, records, layout):
 
 def _why_missing(layout, row, column, source, of_host, experiment, lane):
     """(a few words, a sentence) on a cell for which there is no measurement."""
-    if row.device == "GPU" and all(m["quantity"] == "time_end_to_end" for m in of_host):
+    if row.device == "GPU" and all(m["quantity"] == "time_end_to_end" for m in of_host if m["status"] == "ok"):
         return "no GPU", "not measured on a host without one"
     if row.tool not in experiment["tools"]:
         return "not raced yet", "no race has this tool yet"
@@ -278,7 +279,8 @@ def _why_missing(layout, row, column, source, of_host, experiment, lane):
     real = column.dataset.startswith("real_")
     if not real and any(other.group == column.group and other.dataset.startswith("real_") for other in layout.columns):
         return "real reads instead", "real reads of this technology are raced here in its place"
-    if not real and column.dataset not in lane["pairs"]:
+    narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
+    if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):
         return "not in this lane", f"the data set is not in lane {lane['name']}"
     return "no sample yet", f"lane {lane['name']} has not measured this cell yet"
 

@@ -16,6 +16,7 @@ ROWS = (
     Row(DISTANCE_GPU, "NVBio DP", "NVBio-DP (distance only, GPU)", "GPU", "score", "nvbio:dp"),
     Row(DISTANCE_GPU, "NVBio BPM", "NVBio-BPM (distance only, GPU)", "GPU", "score", "nvbio:bpm"),
     Row(DISTANCE_GPU, "eWFA-GPU", "eWFA-GPU (distance only, GPU)", "GPU", "score", "ewfa-gpu"),
+    Row(DISTANCE_GPU, "wavebench WFA (GPU)", "", "GPU", "score", "wavebench-wfa:fast"),
     Row(ALIGNMENT_CPU, "Edlib", "Edlib (full alignment, CPU)", "CPU", "cigar", "edlib"),
     Row(ALIGNMENT_CPU, "O(ND)", "O(ND) (full alignment, CPU)", "CPU", "cigar", "wavebench-ond:cpu"),
     Row(ALIGNMENT_CPU, "BPM", "BPM (full alignment, CPU)", "CPU", "cigar", "wavebench-bpm:cpu"),
@@ -23,6 +24,7 @@ ROWS = (
     Row(ALIGNMENT_GPU, "GASAL2", "GASAL2 (full alignment, GPU)", "GPU", "cigar", "gasal2"),
     Row(ALIGNMENT_GPU, "wmCudaTile", "wmCudaTile (full alignment, GPU)", "GPU", "cigar", "wmcudatile"),
     Row(ALIGNMENT_GPU, "eWFA-GPU", "eWFA-GPU (full alignment, GPU)", "GPU", "cigar", "ewfa-gpu"),
+    Row(ALIGNMENT_GPU, "wavebench WFA (GPU)", "", "GPU", "cigar", "wavebench-wfa:fast"),
 )
 COLUMNS = tuple(
     Column(f"{length} nt", f"e = {percent} %", f"{length} nt e={percent}%", f"uniform_{length}_e{percent}", PAIRS,
