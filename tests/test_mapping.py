@@ -259,7 +259,7 @@ def test_command_line_writes_pairs_and_counts(truth, tmp_path):
     assert done.returncode == 0, done.stderr
     pairs, report = PairBatch.from_arrow(tmp_path / "x.arrow"), json.loads((tmp_path / "x.json").read_text())
     meta = pairs.metadata
-    assert (meta["dataset"], meta["model"], meta["error"], meta["seed"]) == ("real_x", "mapped", "", "3")
+    assert (meta["dataset"], meta["model"], meta["error"], meta["seed"]) == ("real_x", "nanopore", "", "3")
     assert json.loads(meta["realised"]) == report["realised"]
     assert (report["realised"]["pairs"], report["realised"]["unmapped"]) == (40, 5)
     assert json.loads(meta["parameters"])["technology"] == "nanopore"

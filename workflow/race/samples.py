@@ -16,7 +16,7 @@ SCHEMA = pa.schema(
         ("experiment", pa.string()),
         ("dataset", pa.string()),
         ("dataset_hash", pa.string()),
-        ("dataset_model", pa.string()),  # "uniform", "illumina_150", "mapped", ...
+        ("dataset_model", pa.string()),  # "uniform", or the technology: "illumina_150", ...
         ("length_bp", pa.int64()),  # nominal
         ("error", pa.float64()),  # nominal, a fraction; null where the data set has none
         ("lane", pa.string()),

@@ -136,7 +136,7 @@ def describe(pairs, counts, name, technology, parameters):
     return with_metadata(
         pairs,
         dataset=f"real_{name}",
-        model="mapped",
+        model=technology,
         length_bp=str(round(float(pairs.pattern_lengths.mean()))),
         error="",
         seed=str(parameters["seed"]),

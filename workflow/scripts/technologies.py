@@ -14,22 +14,31 @@ TECHNOLOGIES = {
 }
 
 
-def technology_of_real(path):
-    """{"real_<name>": technology} of the table of real reads at path, {} without a path. Raises RealDataError."""
-    return {row.dataset: row.technology for row in real_data.read_table(path)} if path else {}
+#: Raced beside them; the thesis has none.
+EXTRA = {"pacbio_clr": ("PacBio CLR", "", 10_000_000)}
+ALL = TECHNOLOGIES | EXTRA
+
+
+def technology_of_real(path, measured=()):
+    """{"real_<name>": technology} of the table of real reads at path, and of measured rows of other hosts' reads.
+
+    path may be empty. measured: dicts with "dataset" and "dataset_model". Raises RealDataError.
+    """
+    found = {m["dataset"]: m["dataset_model"] for m in measured if is_real(m["dataset"]) and m["dataset_model"] in ALL}
+    return found | ({row.dataset: row.technology for row in real_data.read_table(path)} if path else {})
 
 
 def datasets(measured, real):
     """[(technology, data set)]: real data sets in the place of their technology's simulator, which else stands in.
 
     measured: data sets that samples of any host hold. real: technology_of_real(). A technology whose only reads were
-    measured elsewhere keeps its simulated column too.
+    measured elsewhere keeps its simulated column too; one that the thesis lacks has one only where it was measured.
     """
     found = []
-    for technology in TECHNOLOGIES:
+    for technology in ALL:
         named = [name for name, of in real.items() if of == technology]
         found += [(technology, name) for name in named]
-        if not named or technology in measured:
+        if technology in measured or not named and technology in TECHNOLOGIES:
             found.append((technology, technology))
     return found
 
@@ -45,9 +54,9 @@ def label(dataset):
 
 def columns(experiment, real_table, measurements):
     """Columns of Tab 9 for the data sets in use."""
-    measured = {m["dataset"] for m in measurements if m["experiment"] == experiment["id"]}
+    rows = [m for m in measurements if m["experiment"] == experiment["id"]]
     return tuple(
-        Column(TECHNOLOGIES[technology][0], label(dataset), TECHNOLOGIES[technology][1], dataset,
-               TECHNOLOGIES[technology][2], paper_dataset=technology)
-        for technology, dataset in datasets(measured, technology_of_real(real_table))
+        Column(ALL[technology][0], label(dataset), ALL[technology][1], dataset, ALL[technology][2],
+               paper_dataset=technology)
+        for technology, dataset in datasets({m["dataset"] for m in rows}, technology_of_real(real_table, rows))
     )  # fmt: skip

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from workflow.scripts import papers, plotting, ratios
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.table import TOOL_NAMES
-from workflow.scripts.technologies import TECHNOLOGIES, is_real, technology_of_real
+from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology_of_real
 
 REFERENCE = "wavebench-wfa:cpu"
 SCOPE = "cigar"
@@ -62,7 +62,7 @@ def host_speedups(races):
 
 def places(datasets, real):
     """{data set: x} in the thesis' order of technologies; real ones stand in the place of their technology."""
-    known = list(TECHNOLOGIES)
+    known = list(ALL)
 
     def rank(dataset):
         technology = real.get(dataset, dataset)
@@ -84,15 +84,16 @@ def dataset_labels(datasets, real):
 
 def label(technology, kind):
     """Three lines: the technology's name in two, and whether its reads are real."""
-    name = TECHNOLOGIES.get(technology, (technology.removeprefix("real_").replace("_", " "),))[0]
+    name = ALL.get(technology, (technology.removeprefix("real_").replace("_", " "),))[0]
     first, _, second = name.partition(" ")
     return f"{first}\n{second}\n{kind}" if second else f"{first}\n{kind}\n"
 
 
-def with_unraced(datasets, real):
-    """The data sets and, as themselves, the technologies that none of them stands for."""
+def unraced(datasets, real):
+    """Sentence that names the technologies of the thesis that none of the data sets stands for, or nothing."""
     held = {real.get(dataset, dataset) for dataset in datasets}
-    return set(datasets) | {technology for technology in TECHNOLOGIES if technology not in held}
+    names = [name for technology, (name, _, _) in TECHNOLOGIES.items() if technology not in held]
+    return [f"no race of {', '.join(names)}: not in the lane, or not run yet"] if names else []
 
 
 def names_of_real(datasets, real):
@@ -120,7 +121,7 @@ def why_missing(speedups):
 
 
 def _short(dataset):
-    return TECHNOLOGIES.get(dataset, (dataset.removeprefix("real_"),))[0]
+    return ALL.get(dataset, (dataset.removeprefix("real_"),))[0]
 
 
 def draw(values, races, real):
@@ -147,11 +148,13 @@ def _footnote(hosts, real):
     notes = []
     for host, speedups in hosts.items():
         where = f"{host}: " if len(hosts) > 1 else ""
-        notes += names_of_real(places({s.dataset for s in speedups}, real), real)
+        raced = {s.dataset for s in speedups}
+        notes += names_of_real(places(raced, real), real)
+        notes += [where + note for note in unraced(raced, real)]
         notes += [where + note for note in why_missing(speedups)]
     affine = [s.row["recall_affine"] for found in hosts.values() for s in found if s.tool == "edlib"]
     affine = [recall for recall in affine if recall is not None]
-    told = ["KSW2, SeqAn, GPU tools: not raced on these hosts yet", "no race: not in the lane, or not run yet", *notes]
+    told = ["KSW2, SeqAn, GPU tools: not raced on these hosts yet", *notes]
     if affine:
         spread = dict.fromkeys([percent(min(affine)), percent(max(affine))])
         told.append(f"Edlib optimises edit distance: recall under the affine penalties {' to '.join(spread)}")
@@ -174,7 +177,7 @@ def _thesis_panel(axes, points):
 
 def _host_panel(axes, host, speedups, real, valid):
     raced = {s.dataset for s in speedups}
-    where = places(with_unraced(raced, real), real)
+    where = places(raced, real)
     tools = [tool for tool in OURS if any(s.tool == tool for s in speedups)]
     tools += sorted({s.tool for s in speedups} - set(tools))
     for s in speedups:
@@ -191,7 +194,7 @@ def _host_panel(axes, host, speedups, real, valid):
     data = "simulated stand-ins" if simulated == len(raced) else "real reads" if not simulated else "real and simulated"
     lanes = ", ".join(sorted({s.row["lane"] for s in speedups}))
     title = f"{host}:\nour CPU kernel over each tool, {threads} thread{'s' * (threads > 1)} each,\n{data}, lane {lanes}"
-    labels = dataset_labels(where, real) | {d: label(d, "no race") for d in where if d not in raced}
+    labels = dataset_labels(where, real)
     _finish(axes, [labels[d] for d in where], title + ("" if valid else "; race invalid"))
 
 
@@ -201,7 +204,8 @@ def _finish(axes, labels, title):
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     axes.yaxis.set_minor_formatter(FuncFormatter(lambda y, _: ""))
     if len(labels) > len(TECHNOLOGIES):  # no room side by side
-        axes.set_xticks(range(len(labels)), [" ".join(text.split()) for text in labels], rotation=90)
+        names = [" ".join(text.split()) for text in labels]
+        axes.set_xticks(range(len(labels)), names, rotation=35, ha="right", rotation_mode="anchor")
     else:
         axes.set_xticks(range(len(labels)), labels, linespacing=0.95)
     axes.set_xlim(-0.6, len(labels) - 0.4)
@@ -229,7 +233,10 @@ def main(argv=None):
     parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
     asked = parser.parse_args(argv)
     try:
-        figure = draw(papers.read(asked.paper), ratios.read(asked.samples), technology_of_real(asked.real_data))
+        races = ratios.read(asked.samples)
+        figure = draw(
+            papers.read(asked.paper), races, technology_of_real(asked.real_data, [race.rows[0] for race in races])
+        )
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""thesis Fig 2: one pair aligned globally, semi-globally and locally; dotted: the ends that cost nothing."""
+"""thesis Fig 2: one pair aligned globally, semi-globally and locally; dotted: the letters that count."""
 
 from workflow.scripts import dp_modes, plotting
 
@@ -7,27 +7,22 @@ TEXT = "TTAGATTACTGA"
 COLORS = dict(zip(dp_modes.MODES, (plotting.BLUE, plotting.GREEN, plotting.RED), strict=True))
 
 
-def free_ends(path, mode):
-    """[(from cell, to cell)] of the ends of the sequences outside the alignment: text along the top and the bottom,
-    pattern down the left and the right side."""
+def counted(path):
+    """((first, last) letter of the pattern, of the text) that the alignment takes in, numbered from 1."""
     (v0, h0), (v1, h1) = path[0], path[-1]
-    ends = []
-    if mode != "global":
-        ends = [((0, 0), (0, h0)), ((len(PATTERN), h1), (len(PATTERN), len(TEXT)))]
-    if mode == "local":
-        ends += [((0, 0), (v0, 0)), ((v1, len(TEXT)), (len(PATTERN), len(TEXT)))]
-    return [(a, b) for a, b in ends if a != b]
+    return (v0 + 1, v1), (h0 + 1, h1)
 
 
 def draw_mode(axes, mode):
-    """One panel: the path of the best alignment and the free ends."""
+    """One panel: the path of the best alignment, and dotted lines along the letters that count."""
     score, path = dp_modes.align(PATTERN, TEXT, mode)
     color = COLORS[mode]
     plotting.matrix(axes, PATTERN, TEXT, shade=dict.fromkeys(path, color + "38"), font=7)
     axes.plot([h for _, h in path], [v for v, _ in path], "-", color=color, linewidth=1.6)
-    for (v0, h0), (v1, h1) in free_ends(path, mode):
-        axes.plot([h0, h1], [v0, v1], ":", color=color, linewidth=2)
-    axes.set_title(f"{mode}: score {score}", color=color, fontweight="bold", pad=2)
+    (v0, v1), (h0, h1) = counted(path)
+    axes.plot([-1.65, -1.65], [v0 - 0.4, v1 + 0.4], ":", color=color, linewidth=1.8, clip_on=False)
+    axes.plot([h0 - 0.4, h1 + 0.4], [-1.65, -1.65], ":", color=color, linewidth=1.8, clip_on=False)
+    axes.set_title(f"{mode}: score {score}", color=color, fontweight="bold", pad=5)
 
 
 def draw():
@@ -38,7 +33,7 @@ def draw():
     panels[1, 1].axis("off")
     panels[1, 1].text(
         0, 0.9,
-        "solid: the alignment\n\ndotted: ends that\ncost nothing\n\n"
+        "solid: the alignment\n\ndotted: the letters\nthat count\n\n"
         f"match {dp_modes.MATCH:+d}\nmismatch {dp_modes.MISMATCH:+d}\ngap {dp_modes.GAP:+d} a letter\n\n"
         "pattern down,\ntext across",
         transform=panels[1, 1].transAxes, va="top", fontsize=7.5,

@@ -12,7 +12,7 @@ from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_cli import read_yaml
 from workflow.scripts.table_html import page, wrap
 from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
-from workflow.scripts.technologies import TECHNOLOGIES, datasets, is_real, label, technology_of_real
+from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, is_real, label, technology_of_real
 
 TITLE = "thesis Tab 7: data sets of the six technologies"
 CAPTION = (
@@ -48,7 +48,7 @@ def paper_row(technology, values):
 
 def our_row(technology, dataset, folder, lane):
     """The row of one data set in use, computed from its pair file; with the reason where there is none."""
-    base = {"technology": TECHNOLOGIES[technology][0], "from": "here", "dataset": dataset, "data": label(dataset)}
+    base = {"technology": ALL[technology][0], "from": "here", "dataset": dataset, "data": label(dataset)}
     path = os.path.join(folder, f"{dataset}.arrow")
     if not os.path.exists(path):
         absent = not is_real(dataset) and dataset not in lane["pairs"]
@@ -136,8 +136,9 @@ def main(paper, data, lane, real_data, out):
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     rows, shown = [], set()
-    for technology, dataset in datasets(set(), real):
-        if technology not in shown:
+    extra = {technology for technology in EXTRA if os.path.exists(os.path.join(data, f"{technology}.arrow"))}
+    for technology, dataset in datasets(extra - set(real.values()), real):
+        if technology not in shown and technology in TECHNOLOGIES:
             rows.append(paper_row(technology, values))
         shown.add(technology)
         rows.append(our_row(technology, dataset, data, lane))
