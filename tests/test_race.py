@@ -129,6 +129,14 @@ def test_affine_race_rescored_and_shards(arena):
     assert (rows["recall_affine"] == 1).all() and (rows["penalties"] == "4,6,2").all()
 
 
+def test_a_slow_tool_runs_few_pairs_but_one_for_every_shard(arena):
+    frame, _, _ = arena(["honest", "plodder"], threads=(1, 2), scopes=["score"])
+    pairs = frame[frame["tool"] == "plodder"].groupby("threads")["pairs"].max()
+    assert pairs.to_dict() == {1: 1, 2: 3}
+    ours = frame[(frame["tool"] == "honest") & ~frame["twin"]]
+    assert {1, 40} <= set(ours[ours["threads"] == 1]["pairs"]) and {3, 40} <= set(ours[ours["threads"] == 2]["pairs"])
+
+
 def test_unchanged_race_comes_from_the_store(arena):
     first, _, _ = arena(["honest"], scopes=["score"])
     again, _, lines = arena(["honest"], scopes=["score"])

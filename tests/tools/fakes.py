@@ -116,6 +116,13 @@ class Sleeper(Honest):
         self.seconds = 0 if len(pairs) <= 8 else 1000
 
 
+class Plodder(Honest):
+    """Takes longer than its slice of a round on any number of pairs."""
+
+    tool = "plodder"
+    seconds = 0.08
+
+
 class Crasher(Honest):
     """Its process ends."""
 
@@ -154,5 +161,5 @@ class ScoreOnly(Honest):
 
 def adapters():
     """One of each."""
-    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Crasher, Hog, Absent, ScoreOnly)
+    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Plodder, Crasher, Hog, Absent, ScoreOnly)
     return [kind() for kind in kinds]

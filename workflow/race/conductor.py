@@ -140,13 +140,15 @@ class _Race:
             return 0, Record(status=failure.status, reason=failure.reason)
 
     def _calibrate(self, tool, scope, shards):
-        """Largest of the subset sizes that a cell runs within its slice of a round."""
-        fits = 1
-        for n in subset_sizes(len(self.pairs)):
+        """Largest of the subset sizes that a cell runs within its slice of a round; the smallest gives every shard a
+        pair, or its time would not be that of all cores."""
+        sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(shards, len(self.pairs))]
+        fits = sizes[0]
+        for n in sizes:
             key = Key(tool, scope, shards, n)
             took = self._timed(key)
             self._ask(key, "drop", key.name)
-            if took > self.plan.round_seconds and n > 1:
+            if took > self.plan.round_seconds and n > fits:
                 break
             fits = n
             if took * SUBSET_STEP > self.plan.round_seconds:

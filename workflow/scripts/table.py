@@ -186,13 +186,14 @@ def build(layout, measurements, values, experiment, lane):
     hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
     chosen = _choose(ours)
+    gpu_hosts = {m["host"] for m in measurements if m["quantity"] != "time_end_to_end" and m["status"] == "ok"}
     lines = []
     for row in layout.rows:
         if row.paper_row:
             lines.append(_paper_line(layout, row, values))
         for source, host in hosts + here:
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
-            lines.extend(_host_lines(layout, row, source, host, of_host, chosen, experiment, lane))
+            lines.extend(_host_lines(layout, row, source, host, host in gpu_hosts, of_host, chosen, experiment, lane))
     return Table(layout, lines, _notes(layout, lines))
 
 
@@ -232,7 +233,7 @@ def _paper_line(layout, row, values):
     return Line(row, "paper", layout.paper_host[row.device], threads, cells)
 
 
-def _host_lines(layout, row, source, host, of_host, chosen, experiment, lane):
+def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane):
     threads = sorted({m["threads"] for m in of_host if tool_id(m) == row.tool and m["scope"] == row.scope})
     lines = []
     for count in threads or [None]:
@@ -242,7 +243,7 @@ def _host_lines(layout, row, source, host, of_host, chosen, experiment, lane):
             if records:
                 cells.append(_measured(column, records, layout))
             else:
-                short, reason = _why_missing(layout, row, column, source, of_host, experiment, lane)
+                short, reason = _why_missing(layout, row, column, source, has_gpu, experiment, lane)
                 cells.append(Cell(column, short=short, reason=reason))
         lanes = tuple(sorted({c.record["lane"] for c in cells if c.record}))
         lines.append(Line(row, source, host, count, cells, lanes))
@@ -266,9 +267,9 @@ def _measured(column, records, layout):
     return cell
 
 
-def _why_missing(layout, row, column, source, of_host, experiment, lane):
+def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     """(a few words, a sentence) on a cell for which there is no measurement."""
-    if row.device == "GPU" and all(m["quantity"] == "time_end_to_end" for m in of_host if m["status"] == "ok"):
+    if row.device == "GPU" and not has_gpu:
         return "no GPU", "not measured on a host without one"
     if row.tool not in experiment["tools"]:
         return "not raced yet", "no race has this tool yet"
