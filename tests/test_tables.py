@@ -131,6 +131,16 @@ def test_doubts_stand_beside_the_time(make):
     assert '{"over_limit": 5000}' in text
 
 
+def test_refused_pairs_do_not_carry_the_time(make):
+    half = measurement(coverage=0.5, refused='{"out_of_memory": 10000}')
+    none = measurement(tool="rapidfuzz", coverage=0.0, refused='{"unsupported": 20000}')
+    out = make("thesis_tab1", [half, none])
+    (cell,) = cells(out, source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
+    assert float(cell["time_s"]) == pytest.approx(0.5 / 10_000 * 10_000_000) and cell["gcups_end_to_end"] == ""
+    (cell,) = cells(out, source="here", tool="rapidfuzz", scope="cigar", dataset="uniform_150_e5")
+    assert cell["status"].startswith("all refused") and cell["time_s"] == ""
+
+
 def test_a_time_from_few_pairs_is_marked(make):
     assert "**(few pairs)**" in Path(f"{make('thesis_tab1', [measurement(pairs=4)])}.md").read_text()
 

@@ -101,8 +101,14 @@ class Cell:
     others: list = field(default_factory=list)  # records of other quantities of the same run
 
     @property
+    def answered(self):
+        """Measured pairs that the tool did not refuse: only these carry its time."""
+        coverage = self.record["coverage"] if self.record else None
+        return self.pairs if coverage is None else round(self.pairs * coverage)
+
+    @property
     def scale(self):
-        return self.column.pairs / self.pairs
+        return self.column.pairs / self.answered
 
     @property
     def struck(self):
@@ -113,8 +119,10 @@ class Cell:
 
     @property
     def gcups(self):
+        """Of the measured pairs; None where some were refused, as their cells were not computed."""
         record = self.record
-        return record["cells"] / record["median_s"] / 1e9 if record and self.time_s and record["cells"] else None
+        whole = record and self.time_s and self.answered == self.pairs and record["cells"]
+        return record["cells"] / record["median_s"] / 1e9 if whole else None
 
     @property
     def marks(self):
@@ -259,6 +267,9 @@ def _measured(column, records, layout):
         cell.reason = record["reason"] or cell.short
         return cell
     cell.pairs = record["pairs"]
+    if not cell.answered:
+        cell.short, cell.reason = "all refused", f"refused every pair: {record['refused']}"
+        return cell
     cell.recall = record[layout.recall] if layout.recall else record["recall_native"]
     cell.time_s = record["median_s"] * cell.scale
     cell.low_s, cell.high_s = (record[name] and record[name] * cell.scale for name in ("ci_low_s", "ci_high_s"))
