@@ -41,8 +41,7 @@ def arena(tmp_path, monkeypatch):
     """A folder with a data set, and a function that races the given fake tools on it."""
     monkeypatch.setenv("WAVEBENCH_ALIGNERS", str(ROOT / "tests" / "tools"))
     monkeypatch.setenv("FAKE_TOOLS_FOLDER", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("WAVEBENCH_LOCK", str(tmp_path / "lock"))
     (tmp_path / "data").mkdir()
     random_pairs(40, 60).to_arrow(tmp_path / "data" / "small.arrow")
 
@@ -113,6 +112,12 @@ def test_what_gives_no_time_has_a_row_with_its_reason(arena):
     assert all(np.isnan(row["value_s"]) for row in status.values())
     assert cell(frame, "score-only", "score").iloc[0]["status"] == "ok"
     assert cell(frame, "honest", "cigar").iloc[0]["status"] == "ok" and card["valid"]
+
+
+def test_a_tool_that_chokes_on_many_pairs_runs_the_few_that_it_can(arena):
+    frame, _, lines = arena(["honest", "choker"], scopes=["score"], timeout=1)
+    row = cell(frame, "choker", "score").iloc[0]
+    assert (row["status"], row["pairs"]) == ("ok", 3) and any("choker" in line and "timeout" in line for line in lines)
 
 
 def test_refused_pairs_lower_coverage_not_recall(arena):

@@ -113,6 +113,16 @@ class Sleeper(Honest):
 
     def prepare(self, pairs, job):
         super().prepare(pairs, job)
+        self.seconds = 0 if len(pairs) == 8 else 1000
+
+
+class Choker(Honest):
+    """Comes back from a few pairs only."""
+
+    tool = "choker"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
         self.seconds = 0 if len(pairs) <= 8 else 1000
 
 
@@ -161,5 +171,5 @@ class ScoreOnly(Honest):
 
 def adapters():
     """One of each."""
-    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Plodder, Crasher, Hog, Absent, ScoreOnly)
+    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Absent, ScoreOnly)
     return [kind() for kind in kinds]

@@ -8,7 +8,7 @@ from workflow.race import kernel_cache
 
 kernel_cache.use()  # before Numba is imported
 
-from wfa_kernels import PairsError  # noqa: E402
+from wfa_kernels import AlignError, PairsError  # noqa: E402
 from workflow.aligners import ToolConfigError  # noqa: E402
 from workflow.race import bundle, engine, host  # noqa: E402
 from workflow.race.oracle import OracleError  # noqa: E402
@@ -57,7 +57,7 @@ def main(arguments=None):
             print(f"{bundle.export(asked.samples, asked.out)} races written to {asked.out}")
         else:
             print(f"{bundle.take(asked.bundle, asked.recorded)} races added to {asked.recorded}")
-    except (engine.EngineError, bundle.BundleError, PairsError, ToolConfigError) as error:
+    except (engine.EngineError, bundle.BundleError, AlignError, PairsError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OracleError as error:

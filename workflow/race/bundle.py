@@ -52,7 +52,7 @@ def take(bundle, recorded):
 
 def _check(bundle, name, data):
     parts = PurePosixPath(name).parts
-    if len(parts) != 4 or any(part.startswith(".") for part in parts) or not name.endswith(".parquet"):
+    if len(parts) != 4 or any(part.startswith((".", "/")) for part in parts) or not name.endswith(".parquet"):
         raise BundleError(f"{bundle}: {name!r} is not <host>/<lane>/<experiment>/<dataset>.parquet")
     try:
         table = pq.read_table(io.BytesIO(data))

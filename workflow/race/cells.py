@@ -74,16 +74,20 @@ def shard_counts(plan, adapter):
     return plan.threads if adapter.device == "cpu" else (1,)
 
 
-def reference_keys(records, plan):
-    """Further cells of the reference tool: on each subset another tool runs (so that a ratio compares the same
-    pairs), and its twin."""
+def reference_keys(records, plan, block):
+    """Further cells of the reference tool: on each subset another tool of its block runs (so that a ratio compares the
+    same pairs), and its twin at the fewest threads.
+
+    block: ids of the tools that race in the same block as the reference.
+    """
     wanted = []
+    live = {k: r for k, r in records.items() if r.status == "ok" and k.tool in block}
     for scope in plan.scopes:
         for shards in plan.threads:
-            alike = {k: r for k, r in records.items() if (k.scope, k.shards) == (scope, shards) and r.status == "ok"}
+            alike = {k: r for k, r in live.items() if (k.scope, k.shards) == (scope, shards)}
             own = [k.n for k in alike if k.tool == plan.twin]
             if own:
                 wanted.extend(Key(plan.twin, scope, shards, n) for n in sorted({k.n for k in alike} - set(own)))
-                if shards == 1:
+                if shards == min(plan.threads):
                     wanted.append(Key(plan.twin, scope, shards, own[0], twin=True))
     return wanted

@@ -72,7 +72,7 @@ class Conductor:
         """The tool's live worker with the data set open; started and warmed up where there is none."""
         worker = self.workers.get((tool, twin))
         if worker is None or not worker.alive:
-            worker = Worker(tool, self.adapters[tool].device)
+            worker = Worker(tool, self.adapters[tool].device, max(self.shards(tool)))
             took = worker.ask(_PATIENCE_S, "warm_up", self.supported_jobs(tool), path, max(self.shards(tool)))
             self.jit_s.setdefault(tool, took)
             self.workers[(tool, twin)] = worker
@@ -120,7 +120,9 @@ class _Race:
                 for shards in self.conductor.shards(tool):
                     n, record = self._entry(tool, scope, shards)
                     records[Key(tool, scope, shards, n)] = record
-        for key in reference_keys(records, self.plan):
+        adapters = self.conductor.adapters
+        block = {tool for tool in self.plan.tools if adapters[tool].device == adapters[self.plan.twin].device}
+        for key in reference_keys(records, self.plan, block):
             records[key] = Record()
         for key, record in records.items():
             record.jit_s = self.conductor.jit_s.get(key.tool, {}).get(key.scope)
@@ -146,8 +148,14 @@ class _Race:
         fits = sizes[0]
         for n in sizes:
             key = Key(tool, scope, shards, n)
-            took = self._timed(key)
-            self._ask(key, "drop", key.name)
+            try:
+                took = self._warm(key)
+                self._ask(key, "drop", key.name)
+            except WorkerFailed as failure:
+                if n == sizes[0]:
+                    raise
+                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs {fits}")
+                return fits
             if took > self.plan.round_seconds and n > fits:
                 break
             fits = n
@@ -195,9 +203,7 @@ class _Race:
             if first:
                 self._prepare(key)
                 self._ask(key, "peak_rss_bytes", True)
-            if self._device(key) == "cuda":
-                self._timed(key)  # a cold card is not a slow tool
-            took = self._timed(key)
+            took = self._warm(key)
             if first:
                 record.peak_rss_bytes = self._ask(key, "peak_rss_bytes", False)
             produced = self._ask(key, "outcome", key.name)
@@ -217,6 +223,12 @@ class _Race:
         verdict = self._ask(key, "verify", key.name, native, affine)
         if record.verdict is None or verdict.native_right < record.verdict.native_right:
             record.verdict = verdict
+
+    def _warm(self, key):
+        """Seconds of one run; on a GPU of the second of two, as a cold card is not a slow tool."""
+        if self._device(key) == "cuda":
+            self._timed(key)
+        return self._timed(key)
 
     def _timed(self, key):
         self._prepare(key)

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from wfa_kernels import Affine, Edit, PairBatch, PairsError, PenaltyError
@@ -44,8 +45,9 @@ def make_plan(experiment_path, lane_path, known_tools):
     """The Plan of an experiment under a lane. Raises EngineError naming file and key."""
     experiment, lane = load_yaml(experiment_path), load_yaml(lane_path)
     try:
-        penalties = experiment["penalties"]
-        penalties = Edit() if penalties == "edit" else Affine(*penalties)
+        penalties = _penalties(experiment["penalties"], experiment_path)
+        if lane["rounds"]["min"] < 5:
+            raise EngineError(f"{lane_path}: rounds.min must be at least 5, not {lane['rounds']['min']}")
         unknown = [t for t in [*experiment["tools"], experiment["twin"]] if t not in known_tools]
         if unknown:
             raise EngineError(f"{experiment_path}: tools: unknown {unknown[0]!r}; known: {', '.join(known_tools)}")
@@ -66,8 +68,15 @@ def make_plan(experiment_path, lane_path, known_tools):
         )
     except KeyError as error:
         raise EngineError(f"{experiment_path} and {lane_path}: key {error} is missing") from None
+    except TypeError as error:
+        raise EngineError(f"{experiment_path} or {lane_path}: a key has a value of the wrong type ({error})") from None
+
+
+def _penalties(value, path):
+    try:
+        return Edit() if value == "edit" else Affine(*value)
     except (PenaltyError, TypeError) as error:
-        raise EngineError(f"{experiment_path}: penalties: {error}") from None
+        raise EngineError(f"{path}: penalties: {error}") from None
 
 
 def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, time_limit_s=None, say=None):
@@ -130,7 +139,12 @@ def _race_once(conductor, dataset, path, host, store, out):
         conductor.say("  unchanged: taken from the store")
     else:
         records, card = conductor.race(path, dataset_hash)
-        card.update(key=key, host_card=host_card(host), plan={k: str(v) for k, v in vars(conductor.plan).items()})
+        card.update(
+            key=key,
+            procedure=provenance.PROCEDURE,
+            host_card=host_card(host),
+            plan={k: str(v) for k, v in vars(conductor.plan).items()},
+        )
         context = _context(conductor, dataset, pairs, dataset_hash, host, key)
         samples.write(kept, _rows(conductor, records, pairs, context), card)
         conductor.say(f"  {_summary(records, card)}")
@@ -165,6 +179,8 @@ def _context(conductor, dataset, pairs, dataset_hash, host, key):
 def _rows(conductor, records, pairs, context):
     """One row a cell and round; a cell without a time has one row, with round 0 and its reason."""
     rows = []
+    products = np.cumsum(pairs.pattern_lengths.astype(float) * pairs.text_lengths)
+    cells = {key.n: float(products[key.n - 1]) if key.n else 0.0 for key in records}
     for key, record in records.items():
         adapter = conductor.adapters[key.tool]
         row = {
@@ -179,7 +195,7 @@ def _rows(conductor, records, pairs, context):
             "scope": key.scope,
             "quantity": adapter.quantity,
             "pairs": key.n,
-            "cells": float(pairs[: key.n].cells),
+            "cells": cells[key.n],
             "status": record.status,
             "reason": record.reason,
             "output_hash": record.output_hash,
@@ -188,7 +204,11 @@ def _rows(conductor, records, pairs, context):
             **_verdict_fields(record.verdict),
         }
         times = record.times if record.status == "ok" else []
-        rows.extend({**row, "round": i, "value_s": t} for i, t in enumerate(times, 1))
+        # The failing pairs can be many: they stand in the first row of the cell only.
+        rows.extend(
+            {**row, "round": i, "value_s": t, **({"failing_pairs": None} if i > 1 else {})}
+            for i, t in enumerate(times, 1)
+        )
         if not times:
             rows.append({**row, "round": 0, "value_s": None})
     return rows

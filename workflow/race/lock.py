@@ -4,19 +4,17 @@ import contextlib
 import fcntl
 import os
 import sys
-import tempfile
 import time
 
-
-def lock_path():
-    """The host's lock file."""
-    return os.path.join(tempfile.gettempdir(), "wavebench-race.lock")
+#: The host's lock file: one place for all users and checkouts, whatever their TMPDIR; the variable is for tests.
+LOCK_VARIABLE = "WAVEBENCH_LOCK"
+LOCK_PATH = "/tmp/wavebench-race.lock"
 
 
 @contextlib.contextmanager
 def host_lock(path=None, poll_s=1.0, out=sys.stderr):
     """Hold the host's race lock; waits, and says so once, while another race holds it."""
-    descriptor = _open(path or lock_path())
+    descriptor = _open(path or os.environ.get(LOCK_VARIABLE, LOCK_PATH))
     try:
         waited = False
         while True:

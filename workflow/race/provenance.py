@@ -3,11 +3,16 @@
 import hashlib
 import json
 import os
+import platform
 import subprocess
 from datetime import UTC, datetime
 
+import numba
+
 from workflow.aligners import ROOT
 
+#: Version of the way of measuring: raise it when a change of the engine makes earlier samples no longer comparable.
+PROCEDURE = 2
 #: The commit, for a copy of the project without its git folder.
 COMMIT_VARIABLE = "WAVEBENCH_COMMIT"
 
@@ -35,7 +40,7 @@ def now_utc():
 
 
 def race_key(plan, conductor, dataset_hash, host):
-    """Digest of all that a race depends on: plan, data set, host, and each tool's version and sources.
+    """Digest of all that a race depends on: procedure, plan, data set, host, and each tool's version and sources.
 
     The commit is not part of it: a commit that touches none of these does not make a race run again.
     """
@@ -44,4 +49,5 @@ def race_key(plan, conductor, dataset_hash, host):
         for tool in plan.tools
     }
     fields = {**{k: str(v) for k, v in vars(plan).items()}, "data": dataset_hash, "host": host, "by_tool": tools}
+    fields |= {"procedure": PROCEDURE, "python": platform.python_version(), "numba": numba.__version__}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

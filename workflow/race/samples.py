@@ -50,7 +50,7 @@ SCHEMA = pa.schema(
         ("failing_pairs", pa.string()),  # JSON list of every failing pair: [number, why]
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs, compilation included
-        ("peak_rss_bytes", pa.int64()),
+        ("peak_rss_bytes", pa.int64()),  # over the cell's processes, with all that they hold
     ]
 )
 

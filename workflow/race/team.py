@@ -9,7 +9,9 @@ from multiprocessing.connection import Connection
 
 import psutil
 
-#: Part of the machine's memory one tool may take.
+from workflow.race.worker import OUT_OF_MEMORY
+
+#: Part of the machine's memory one tool may take, over all its processes.
 MEMORY_SHARE = 0.7
 #: Libraries may not start threads of their own behind a single-thread cell's back.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -26,13 +28,13 @@ class WorkerFailed(Exception):
 class Worker:
     """A tool's process. ask() raises WorkerFailed, and the process is then gone."""
 
-    def __init__(self, tool, device="cpu"):
+    def __init__(self, tool, device="cpu", processes=1):
         ours, theirs = socket.socketpair()
-        memory = int(psutil.virtual_memory().total * MEMORY_SHARE) if device == "cpu" else 0
+        memory = int(psutil.virtual_memory().total * MEMORY_SHARE / processes) if device == "cpu" else 0
         self.process = subprocess.Popen(
             [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory)],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,  # the answers go over the socket
-            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}, start_new_session=True,
         )  # fmt: skip
         theirs.close()
         self.opened, self.prepared = None, set()  # the data set and the cells it holds
@@ -56,7 +58,7 @@ class Worker:
             raise WorkerFailed(*_cause(code)) from None
         if kind == "failed":
             self.stop()
-            raise WorkerFailed("out_of_memory" if value == "out of memory" else "crashed", value)
+            raise WorkerFailed("out_of_memory" if value == OUT_OF_MEMORY else "crashed", value)
         return value
 
     def stop(self):
@@ -65,7 +67,8 @@ class Worker:
         try:
             return self.process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            # Its whole group: an external program that it runs would disturb every later sample.
+            os.killpg(self.process.pid, signal.SIGKILL)
             return self.process.wait()
 
 

@@ -1,7 +1,7 @@
 """Verify a tool's answers: scores against exact ones, CIGARs letter by letter, counts and failing pairs kept."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
@@ -32,10 +32,6 @@ class Verdict:
             self.refused[name] = self.refused.get(name, 0) + count
         self.failing = self.failing + other.failing
         return self
-
-    def as_dict(self):
-        """Plain dict, for a pipe."""
-        return asdict(self)
 
     @property
     def recall_native(self):

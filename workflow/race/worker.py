@@ -9,6 +9,7 @@ import ctypes
 import gc
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import time
@@ -21,6 +22,8 @@ from wfa_kernels import PairBatch
 from workflow import aligners
 from workflow.race import verify as verification
 
+#: What a worker answers when a tool runs out of memory.
+OUT_OF_MEMORY = "out of memory"
 #: Pairs of the first call, which compiles and loads.
 WARM_UP_PAIRS = 8
 _PR_SET_PDEATHSIG = 1
@@ -107,6 +110,18 @@ class Shard:
         """Forget a cell."""
         self.cells.pop(key, None)
 
+    def peak_rss_bytes(self, reset):
+        """Peak resident memory of this process since the last reset; None after a reset and where it is not told."""
+        if reset:
+            with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as control:
+                control.write("5")
+            return None
+        with contextlib.suppress(OSError), open("/proc/self/status") as lines:
+            for line in lines:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        return None
+
 
 class Team:
     """The leader's own shard and those of the processes forked from it."""
@@ -135,9 +150,12 @@ class Team:
             pipe.send((method, arguments))
         answers = [getattr(self.own, method)(*arguments)]
         for pipe in self.forked:
-            kind, value = pipe.recv()
+            try:
+                kind, value = pipe.recv()
+            except (EOFError, ConnectionError):
+                raise RuntimeError("a shard's process died, as it does when memory runs out") from None
             if kind == "failed":
-                raise RuntimeError(value)
+                raise MemoryError if value == OUT_OF_MEMORY else RuntimeError(value)
             answers.append(value)
         return answers
 
@@ -173,17 +191,10 @@ class Team:
         """Forget a cell everywhere."""
         self.everyone("drop", key)
 
-    def peak_rss_bytes(self, reset=False):
-        """Peak resident memory of this process since the last reset, where the system tells."""
-        if reset:
-            with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as control:
-                control.write("5")
-            return None
-        with contextlib.suppress(OSError), open("/proc/self/status") as lines:
-            for line in lines:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-        return None
+    def peak_rss_bytes(self, reset):
+        """Peak resident memory over all its processes since the last reset, or None where the system does not tell."""
+        peaks = self.everyone("peak_rss_bytes", reset)
+        return None if None in peaks else sum(peaks)
 
 
 def die_with_parent():
@@ -193,10 +204,8 @@ def die_with_parent():
 
 
 def limit_memory(bytes_):
-    """Cap this process' address space, so that a tool that asks for too much fails alone."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
+    """Cap this process' own memory, so that a tool that asks for too much fails alone; mapped files do not count."""
+    resource.setrlimit(resource.RLIMIT_DATA, (bytes_, bytes_))
 
 
 def _fork_shard(tool, index):
@@ -222,7 +231,7 @@ def _serve(target, pipe):
         try:
             pipe.send(("ok", getattr(target, method)(*arguments)))
         except MemoryError:
-            pipe.send(("failed", "out of memory"))
+            pipe.send(("failed", OUT_OF_MEMORY))
         except Exception as error:  # a tool may raise anything; the race goes on without it
             pipe.send(("failed", f"{type(error).__name__}: {error}"))
 
@@ -230,7 +239,7 @@ def _serve(target, pipe):
 def main():
     """``python -m workflow.race.worker TOOL SOCKET MEMORY``: serve the conductor on an inherited socket.
 
-    MEMORY: bytes of address space the tool may have, 0 for no cap.
+    MEMORY: bytes that each of its processes may have, 0 for no cap.
     """
     tool, descriptor, memory = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     die_with_parent()

@@ -5,7 +5,8 @@ from workflow.scripts.table import TOOL_NAMES, tool_id
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
-    "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered. R is the recall as the paper defines it. A time struck out "
+    "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered. R is the recall "
+    "as the paper defines it. A time struck out "
     "belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled "
     "from fewer than 30; stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
 )
