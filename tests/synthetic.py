@@ -5,6 +5,7 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workflow import aligners
 from workflow.race import samples
 from workflow.race.statistics import median_interval
 
@@ -19,6 +20,7 @@ COLLECTED = {
     "stale": False,
     "canary_drift": 0.01,
     "main": True,
+    "gpu": "",
 }
 SAMPLE = {
     "race_id": "race-1",
@@ -61,6 +63,10 @@ SAMPLE = {
 }
 
 
+#: Source hashes of the checkout's tools, so that made-up samples of them are not stale.
+CURRENT = {(adapter.tool, adapter.variant): adapter.source_hash() for adapter in aligners.load().values()}
+
+
 def measurement(**changes):
     """One collected row; a change to None is a null."""
     return SAMPLE | COLLECTED | changes
@@ -70,7 +76,7 @@ def write_measurements(path, rows):
     """Write collected rows as the Parquet file that the table scripts read."""
     fields = [samples.SCHEMA.field(name) for name in SAMPLE]
     kinds = {"rounds": pa.int64(), "race_valid": pa.bool_(), "stale": pa.bool_(), "main": pa.bool_()}
-    kinds |= {"source": pa.string(), "race_note": pa.string()}
+    kinds |= {"source": pa.string(), "race_note": pa.string(), "gpu": pa.string()}
     fields += [pa.field(name, kinds.get(name, pa.float64())) for name in COLLECTED]
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), path)
 
@@ -82,6 +88,7 @@ def race_rows(dataset, seconds, rounds=8, seed=1, **changes):
     for (tool, variant, threads), typical in seconds.items():
         for number in range(1, rounds + 1):
             named = {"tool": tool, "variant": variant, "threads": threads, "dataset": dataset, "round": number}
+            named["tool_source_hash"] = CURRENT[tool, variant]
             rows.append(SAMPLE | named | changes | {"value_s": typical * noise.uniform(0.97, 1.03)})
     return rows
 

@@ -1,5 +1,6 @@
 """align(), its scheduling over threads, and the command line."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,7 @@ def test_a_pair_past_its_threads_share_gets_the_whole_limit():
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"design": "slow"}, "unknown design 'slow'"),
         ({"algorithm": "magic"}, "unknown algorithm 'magic'"),
+        ({"design": "paper"}, "design 'paper' is not built yet"),
         ({"threads": 0}, "threads must be an integer >= 1"),
         ({"memory_limit": 1.5}, "memory_limit must be an integer >= 1"),
         ({"penalties": "edit"}, "penalties must be Edit"),
@@ -204,6 +206,29 @@ def test_a_closed_pipe_is_no_error(seq):
         text=True,
     )
     assert done.stdout == "index\tscore\tcigar\tstatus\n" and "Traceback" not in done.stderr
+
+
+def test_kernels_cached_by_different_processes_do_not_mix(tmp_path):
+    """Two variants of one kernel, each compiled in a process of its own, keep their own symbols in the cache."""
+    script = (
+        "import sys; from wfa_kernels import *; b = PairBatch.from_strings(['ACGT'], ['AGT'])\n"
+        "for scope in sys.argv[1:]: result = align(b, Edit(), scope, device='cpu')\n"
+        "print(result.cigar_strings() if result.cigars is not None else result.scores)"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for scopes in (["score"], ["cigar"], ["score", "cigar"]):
+        command = [sys.executable, "-c", script, *scopes]
+        printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    assert printed == "['1=1D2=']"
+
+
+def test_output_over_the_input_and_a_full_disk(tmp_path):
+    path = tmp_path / "pairs.arrow"
+    PairBatch.from_strings(["ACGT"], ["AGT"]).to_arrow(path)
+    assert command("align", path, "--edit", "-o", path).returncode == 0
+    assert path.read_text().splitlines()[1] == "0\t1\t*\tok" and list(tmp_path.iterdir()) == [path]
+    done = command("align", "-", "--edit", "-o", "/dev/full", stdin=">A\n<A\n")
+    assert done.returncode == 2 and "/dev/full: cannot be written" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_library_stands_alone(tmp_path):

@@ -183,8 +183,30 @@ def test_the_largest_valid_race_of_a_host_counts(race):
     small = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0})
     large = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 9.0}, pairs_total=5000, rounds=6)
     broken = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 99.0}, pairs_total=9000, rounds=7, valid=False)
-    (kept,) = ratios.read([small, large, broken])
-    assert kept.rows[0]["pairs_total"] == 5000
+    stale = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 50.0}, pairs_total=8000, rounds=9, tool_source_hash="old")
+    (kept,) = ratios.shown(ratios.read([small, large, broken, stale]))
+    assert kept.rows[0]["pairs_total"] == 5000 and not kept.stale
+
+
+def test_no_ratio_where_the_work_was_not_the_same(race):
+    def reason(**changes):
+        (one,) = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, **changes)])
+        (speedup,) = ratios.speedups(one, "wavebench-wfa:cpu", "cigar", 2)
+        assert (speedup.median is None) == bool(speedup.reason)
+        return speedup.reason
+
+    assert reason(pairs=1) == "fewer pairs than threads" and reason(pairs=2) == ""
+    assert reason(coverage=0.985) == "refused 1.5 % of the pairs" and reason(coverage=0.99) == ""
+
+
+def test_a_stale_ratio_says_so(race):
+    read = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, tool_source_hash="old")])
+    assert [s.stale for s in ratios.speedups(read[0], "wavebench-wfa:cpu", "cigar", 2)] == [True]
+    figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), read, {})
+    assert any("; stale" in axes.get_title(loc="left") for axes in figure.axes)
+    told = " ".join(text.get_text() for text in figure.findobj(plotting.plt.Text)).replace("\n", " ")
+    assert "stale, measured with other sources of our kernel or of the tool: Nanopore" in told
+    check_text(figure)
 
 
 def test_fig10_shows_hosts_reasons_and_stand_ins(race):

@@ -36,10 +36,12 @@ def report(tmp_path):
         run = CliRunner().invoke(thesis_tab1.main, [f"--{name}={value}" for name, value in arguments.items()])
         assert run.exit_code == 0, run.output
         save(thesis_fig3.draw(), tmp_path / "figures" / "thesis_fig3")
+        (tmp_path / "config.yaml").write_text("tables: [thesis_tab1]\nfigures: [thesis_fig3]\n")
+        (tmp_path / "tables" / "thesis_tab2.html").write_text("left from another run")
         run = CliRunner().invoke(render.main, [
             f"--tables={tmp_path / 'tables'}", f"--figures={tmp_path / 'figures'}", f"--out={tmp_path / 'report.html'}",
             f"--collected={tmp_path / 'm.parquet'}", f"--samples={tmp_path / 'samples'}",
-            f"--aliases={ROOT / 'config/aliases.yaml'}",
+            f"--aliases={ROOT / 'config/aliases.yaml'}", f"--config={tmp_path / 'config.yaml'}",
         ])  # fmt: skip
         assert run.exit_code == 0, run.output
         return (tmp_path / "report.html").read_text()
@@ -70,21 +72,22 @@ def test_the_page_is_offline_and_whole(report):
 def test_the_summary_says_what_was_run_and_how_we_stand(report):
     words = plain(report(two_tools()))
     assert "some-cpu-2c (this host): Some CPU, 2 cores, 8.0 GiB memory, no GPU" in words
-    assert "Lane kick, 1 races, 2026-01-02 , commit 0123456789" in words.replace("02,", "02 ,")
+    assert "Lane kick, 1 race, 2026-01-02, commit 0123456789" in words
     assert "Every tool that claims exactness has recall 1" in words and "40,000 answers checked" in words
-    assert "All 1 races valid" in words
-    assert re.search(r"faster on 1, slower on 0 of 1 data sets; (2\.9|3\.0)\d?× \[", words)
+    assert "0 of 1 race found uneven ; 1 had no twin or were too noisy to tell" in words
+    assert "thesis_tab1 on some-cpu-2c, 2 threads: with CIGAR faster on 1, slower on 0 of 1 data set." in words
+    assert re.search(r"with CIGAR uniform_150_e5 Edlib (2\.9|3\.0)\d?× \[", words) and "stale." not in words
     assert "no GPU (" in words and "not in this lane (" in words
 
 
 def test_wrong_answers_and_invalid_races_come_first(report):
-    page = report(
-        two_tools(recall_native=0.5), {**CARD, "valid": False}, race_valid=False, race_note="twins uneven (x)"
-    )
-    words = plain(page)
+    twins = {"wavebench-wfa:cpu cigar": {"ratio": 1.2, "low": 1.15, "high": 1.25, "even": False}}
+    words = plain(report(two_tools(recall_native=0.5), {**CARD, "valid": False, "twins": twins}, race_valid=False))
     assert "2 cells with wrong answers of tools that claim exactness" in words
     assert "Edlib on uniform_150_e5 (cigar, recall 50 %): time struck out" in words
-    assert "1 of 1 races invalid" in words and "twins uneven (x)" in words
+    assert "1 of 1 race found uneven" in words
+    assert "thesis_tab1 uniform_150_e5 on some-cpu-2c: 1.20× [1.15, 1.25] (wavebench-wfa:cpu cigar)" in words
+    assert "thesis_tab1 on some-cpu-2c: no ratio; 1 invalid race left out ." in words
     assert "recall 1 in" not in words
 
 
@@ -94,8 +97,29 @@ def test_an_easier_problem_is_no_peer(tmp_path):
     assert summary.standing(render.ratios.read([tmp_path / "r.parquet"])) == []
 
 
+def test_the_twins_of_every_race_are_told(tmp_path):
+    def write(name, **intervals):
+        twins = {k: {"ratio": r, "low": low, "high": high, "even": True} for k, (r, low, high) in intervals.items()}
+        samples.write(tmp_path / name, two_tools(), CARD | {"twins": twins, "canary": {"drift": -0.02}})
+        return tmp_path / name
+
+    close = write("a.parquet", score=(1.01, 0.95, 1.09), cigar=(1.0, 0.91, 1.1))
+    wide = write("b.parquet", score=(1.0, 0.99, 1.01), cigar=(0.8, 0.5, 1.2))
+    told = summary.validity(render.ratios.read([close, wide]))
+    assert (told["uneven"], told["unknown"], told["even"], told["drift"]) == (0, 1, "1 race", "2.0 %")
+    assert told["widest"] == "0.80× [0.50, 1.20] (cigar, thesis_tab1 uniform_150_e5 on some-cpu-2c)"
+
+
+def test_this_host_stands_first_and_stale_ratios_say_so(tmp_path):
+    samples.write(tmp_path / "a.parquet", two_tools(host="a"), CARD)
+    samples.write(tmp_path / "b.parquet", two_tools(host="b", tool_source_hash="old"), CARD)
+    found = summary.standing(render.ratios.read([tmp_path / "a.parquet", tmp_path / "b.parquet"]), here={"b"})
+    assert [(group["host"], group["stale"]) for group in found] == [("b", True), ("a", False)]
+    assert found[0]["rows"][0][-1].endswith("] stale") and found[1]["rows"][0][-1].endswith("]")
+
+
 def test_nothing_measured_is_said_plainly():
-    page = render.render("absent", "absent", [], [], {})
+    page = render.render([], [], [], [], {})
     assert "Nothing has been measured yet" in page and "No races yet" in page
 
 
@@ -112,11 +136,10 @@ def test_a_foreign_page_is_named(tmp_path):
 
 def test_names_and_order():
     assert render.name_of("thesis_fig10") == "thesis Fig 10"
-    assert sorted([Path("t_tab10.md"), Path("t_tab9.md")], key=render.natural)[0].stem == "t_tab9"
+    assert sorted(["t_tab10", "t_tab9"], key=render.natural)[0] == "t_tab9"
 
 
-def test_every_figure_and_table_has_a_caption():
-    for kind in ("tables", "figures"):
-        for script in (ROOT / "workflow/scripts" / kind).glob("*.py"):
-            caption = ROOT / "workflow/report/captions" / f"{script.stem}.rst"
-            assert caption.read_text().strip(), script.stem
+def test_every_figure_has_a_caption_and_no_caption_lacks_its_figure():
+    drawn = {script.stem for script in (ROOT / "workflow/scripts/figures").glob("*.py")}
+    captions = {path.stem: path.read_text().strip() for path in (ROOT / "workflow/report/captions").glob("*.rst")}
+    assert set(captions) == drawn and all(captions.values())

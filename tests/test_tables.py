@@ -123,22 +123,51 @@ def test_a_heuristic_tool_and_an_affine_recall_are_not_struck_out(make):
 
 
 def test_doubts_stand_beside_the_time(make):
-    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.75,
-                      refused=json.dumps({"over_limit": 5000}))  # fmt: skip
+    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.995,
+                      refused=json.dumps({"over_limit": 100}))  # fmt: skip
     text = Path(f"{make('thesis_tab1', [row])}.md").read_text()
-    assert "**(coverage 75 %, stale, race invalid)**" in text
+    assert "**(coverage 99.5 %, stale, race invalid)**" in text
     assert "Race of uniform_150_e5 on some-cpu-2c: twins uneven (x: ratio 1.080)" in text
-    assert '{"over_limit": 5000}' in text
+    assert "100 of 20000 pairs refused: over limit (Edlib, 150 nt e = 5 %)" in text and "{" not in text
 
 
 def test_refused_pairs_do_not_carry_the_time(make):
-    half = measurement(coverage=0.5, refused='{"out_of_memory": 10000}')
+    few = measurement(coverage=0.995, refused='{"out_of_memory": 100}')
+    (cell,) = cells(make("thesis_tab1", [few]), source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
+    assert float(cell["time_s"]) == pytest.approx(0.5 / 19_900 * 10_000_000) and cell["gcups_end_to_end"] == ""
+    assert "coverage 99.5 %" in cell["note"]
+
+
+def test_a_tool_that_refused_many_pairs_has_no_scaled_time(make):
+    most = measurement(pairs=29, coverage=2 / 29, refused='{"out_of_memory": 27}', median_s=0.1)
     none = measurement(tool="rapidfuzz", coverage=0.0, refused='{"unsupported": 20000}')
-    out = make("thesis_tab1", [half, none])
+    out = make("thesis_tab1", [most, none])
     (cell,) = cells(out, source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
-    assert float(cell["time_s"]) == pytest.approx(0.5 / 10_000 * 10_000_000) and cell["gcups_end_to_end"] == ""
+    assert cell["status"] == "refused 93 %: answered 2 of 29 pairs in 0.100 s; refused: 27 out of memory"
+    assert (cell["time_s"], cell["ci_low_s"], cell["gcups_end_to_end"]) == ("", "", "")
+    assert (cell["time_measured_s"], cell["pairs_measured"]) == ("0.1", "29")
+    assert "| *refused 93 %* |" in Path(f"{out}.md").read_text()
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["status"] == "ok"]
+    kept = {r["quantity"]: (r["value"], r["pairs"]) for r in tidy}
+    assert kept["time_end_to_end"] == ("0.1", "29") and kept["coverage"] == ("0.0689655172", "29")
     (cell,) = cells(out, source="here", tool="rapidfuzz", scope="cigar", dataset="uniform_150_e5")
-    assert cell["status"].startswith("all refused") and cell["time_s"] == ""
+    assert cell["status"].startswith("all refused: answered 0 of 20000 pairs") and cell["time_s"] == ""
+
+
+def test_few_pairs_are_answered_pairs(make):
+    row = measurement(pairs=30, coverage=0.99, refused="{}", cells=None)
+    assert "few pairs" not in Path(f"{make('thesis_tab1', [row])}.md").read_text().split("Times are medians")[0]
+    row["coverage"] = 29 / 30
+    out = make("thesis_tab1", [row])
+    (tidy,) = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["quantity"] == "coverage"]
+    assert "few pairs" in tidy["note"]
+
+
+def test_a_time_of_idle_threads_is_marked(make):
+    rows = [measurement(threads=16, pairs=10), measurement(threads=1, pairs=10)]
+    of = {r["threads"]: r["note"] for r in cells(make("thesis_tab1", rows), source="here", tool="edlib", scope="cigar")
+          if r["status"] == "ok"}  # fmt: skip
+    assert "fewer pairs than threads" in of["16"] and "fewer pairs than threads" not in of["1"]
 
 
 def test_a_time_from_few_pairs_is_marked(make):
@@ -179,6 +208,19 @@ def test_our_gpu_kernel_has_a_row_that_says_when_there_is_no_gpu(make):
     assert ours["status"] == "not installed: no GPU here"
     (theirs,) = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5", source="here")
     assert theirs["status"] == "no GPU: not measured on a host without one"
+
+
+def test_a_host_with_a_gpu_that_no_tool_used_has_one(make):
+    out = make("thesis_tab1", [measurement(gpu="Some GPU")])
+    (theirs,) = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5", source="here")
+    assert theirs["status"] == "not raced yet: no race has this tool yet"
+
+
+def test_a_race_of_the_checkouts_sources_is_shown_before_a_larger_stale_one(make):
+    stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, stale=True)
+    (cell,) = [r for r in cells(make("thesis_tab1", [measurement(), stale]), source="here", tool="edlib")
+               if r["status"] == "ok"]  # fmt: skip
+    assert (cell["lane"], cell["stale"]) == ("kick", "false")
 
 
 def test_all_hosts_stand_side_by_side(make):

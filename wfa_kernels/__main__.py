@@ -1,5 +1,6 @@
 """Command line: ``python -m wfa_kernels align pairs.seq --edit``."""
 
+import contextlib
 import os
 import sys
 
@@ -32,18 +33,28 @@ def _bytes(_context, _parameter, text):
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
     try:
         return int(float(number) * _UNITS[unit])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G") from None
 
 
-def _open_output(path):
-    """A text file to write to; opened before the work so that a path that cannot be written fails at once."""
+@contextlib.contextmanager
+def _output(path):
+    """A text file to write to: beside its place, tried before the work, and moved there when it is whole."""
     if path == "-":
-        return sys.stdout
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    beside = path if os.path.exists(path) and not os.path.isfile(path) else f"{path}.{os.getpid()}.part"
     try:
-        return open(path, "w", encoding="ascii", newline="\n")
+        with open(beside, "w", encoding="ascii", newline="\n") as sink:
+            yield sink
+        if beside != path:
+            os.replace(beside, path)
     except OSError as error:
-        raise click.UsageError(f"{path}: cannot be written ({error.strerror})") from None
+        raise click.ClickException(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        if beside != path and os.path.exists(beside):
+            os.remove(beside)
 
 
 def write_tsv(result, sink):
@@ -96,15 +107,14 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
     """
     penalties = _penalties(edit, affine)
     batch = read_pairs(pairs, texts, uppercase=not keep_case)
-    sink = _open_output(output)
     show = not quiet and sys.stderr.isatty()
-    with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
-        result = align(
-            batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
-            memory_limit=memory_limit, progress=bar.update,
-        )  # fmt: skip
-    write_tsv(result, sink)
-    sink.flush()
+    with _output(output) as sink:
+        with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
+            result = align(
+                batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
+                memory_limit=memory_limit, progress=bar.update,
+            )  # fmt: skip
+        write_tsv(result, sink)
     for name, count in result.refused().items():
         click.echo(f"warning: {count} of {len(result)} pairs have no alignment: {name}", err=True)
 

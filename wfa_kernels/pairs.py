@@ -148,6 +148,9 @@ class PairBatch:
 
 
 def _flatten(sequences, name):
+    odd = next((s for s in sequences if not isinstance(s, str | bytes | bytearray)), None)
+    if odd is not None:
+        raise PairsError(f"a {name} is {odd!r}: sequences are ASCII text or bytes")
     try:
         raw = [s.encode("ascii") if isinstance(s, str) else bytes(s) for s in sequences]
     except UnicodeEncodeError as error:

@@ -4,6 +4,7 @@ A gap of n letters costs ``gap_open + n * gap_extend`` (thesis section 2.2.5).
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 
 #: Scores are int32; a batch whose worst cost is above this is refused before work.
 MAX_SCORE = 2**31 - 1
@@ -40,8 +41,9 @@ class Affine:
     def __post_init__(self):
         for name, least in (("mismatch", 1), ("gap_open", 0), ("gap_extend", 1)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
                 raise PenaltyError(f"{name} must be an integer >= {least}, not {value!r}")
+            object.__setattr__(self, name, int(value))
 
     def __str__(self):
         return f"affine({self.mismatch},{self.gap_open},{self.gap_extend})"

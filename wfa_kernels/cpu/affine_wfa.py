@@ -76,6 +76,8 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
     the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
     """
     mismatch, gap_open, gap_extend = penalties.triple
+    # Past the cost of an insertion and a deletion no optimal alignment holds a mismatch; the rings grow with its cost.
+    mismatch = min(mismatch, 2 * (gap_open + gap_extend) + 1)
     unit = gcd(mismatch, gap_open, gap_extend)
     scaled = (mismatch // unit, gap_open // unit, gap_extend // unit)
     traced = scope == "cigar"

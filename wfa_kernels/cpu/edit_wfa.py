@@ -84,10 +84,19 @@ def _extend(letters, text_at, k, h, lim):
     return min(h, lim)
 
 
+def _compiled(function, traced):
+    """Compile one of the two variants under a name of its own.
+
+    Numba names a compiled closure by its qualified name and a counter of the process: cached by two processes, both
+    variants could get one symbol, and the first one loaded would then serve for both.
+    """
+    function.__qualname__ += "_traced" if traced else "_untraced"
+    return njit(function)
+
+
 def _make_sweep(traced):
     """The wavefront recurrence; compiled with ``traced`` it stores the step of every cell."""
 
-    @njit
     def sweep(letters, text_at, m, n, row, steps, limit_words):
         """(distance or NO_SCORE, steps): NO_SCORE when the steps do not fit limit_words."""
         centre = m + 3
@@ -129,7 +138,7 @@ def _make_sweep(traced):
                     filled += 1
         return e, steps
 
-    return sweep
+    return _compiled(sweep, traced)
 
 
 @njit
@@ -187,7 +196,6 @@ def _copy_pair(pattern, pattern_at, m, text, text_at, n, letters):
 def _make_range(traced):
     sweep = _make_sweep(traced)
 
-    @njit
     def align(pattern, pattern_offsets, text, text_offsets, start, stop, budget_bytes):
         scores = np.full(stop - start, NO_SCORE, np.int32)
         status = np.full(stop - start, OUT_OF_MEMORY, np.uint8)
@@ -220,7 +228,7 @@ def _make_range(traced):
                 lengths[i - start] = filled - before
         return scores, status, cigars[:filled], lengths
 
-    return align
+    return _compiled(align, traced)
 
 
 _score_pairs, _cigar_pairs = _make_range(False), _make_range(True)

@@ -55,6 +55,10 @@ SCHEMA = pa.schema(
 )
 
 
+class SamplesError(ValueError):
+    """A file that does not hold the samples of a race: the message names it."""
+
+
 def write(path, rows, card):
     """Write a race's rows (list of dicts; absent keys are null) and its card (JSON-able dict)."""
     schema = SCHEMA.with_metadata({b"race": json.dumps(card).encode()})
@@ -66,6 +70,17 @@ def write(path, rows, card):
 
 
 def read(path):
-    """(rows as a pyarrow Table, card as a dict) of one race file."""
-    table = pq.read_table(path)
-    return table.replace_schema_metadata(None), json.loads((table.schema.metadata or {}).get(b"race", b"{}"))
+    """(rows as a pyarrow Table, card as a dict) of one race file. Raises SamplesError."""
+    try:
+        table = pq.read_table(path)
+        card = json.loads((table.schema.metadata or {}).get(b"race", b"{}"))
+    except (OSError, ValueError) as error:  # pa.ArrowInvalid is a ValueError
+        raise SamplesError(f"{path}: cannot be read as a race file ({_first_line(error)})") from None
+    missing = [name for name in SCHEMA.names if name not in table.column_names]
+    if missing:
+        raise SamplesError(f"{path}: not a race file: column {missing[0]!r} is missing")
+    return table.replace_schema_metadata(None), card
+
+
+def _first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -46,23 +46,25 @@ def name_of(id_):
     return f"{paper} {kind.capitalize()} {number}"
 
 
-def natural(path):
+def natural(id_):
     """Sort key: tab9 before tab10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.stem)]
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", id_)]
 
 
-def papers(tables, figures, aliases):
-    """List of dicts, one a paper: its tables, figures and aliases, in the order of TITLES."""
+def papers(pages, drawings, aliases):
+    """List of dicts, one a paper: its tables, figures and aliases, in the order of TITLES.
+
+    pages, drawings: paths of the tables' HTML and of the figures.
+    """
     found = []
     for paper, title in TITLES.items():
-        table_pages = sorted(Path(tables).glob(f"{paper}_*.html"), key=natural)
-        drawings = sorted(Path(figures).glob(f"{paper}_*.svg"), key=natural)
         here = {
             "id": paper,
             "title": title,
-            "tables": [{"id": p.stem, "name": name_of(p.stem), "article": article(p)} for p in table_pages],
+            "tables": [{"id": p.stem, "name": name_of(p.stem), "article": article(p)} for p in _of(paper, pages)],
             "figures": [
-                {"id": p.stem, "name": name_of(p.stem), "image": image(p), "caption": caption(p.stem)} for p in drawings
+                {"id": p.stem, "name": name_of(p.stem), "image": image(p), "caption": caption(p.stem)}
+                for p in _of(paper, drawings)
             ],
         }
         here["entries"] = here["tables"] + here["figures"]
@@ -75,17 +77,23 @@ def papers(tables, figures, aliases):
     return found
 
 
+def _of(paper, paths):
+    return sorted((p for p in paths if p.stem.startswith(f"{paper}_")), key=lambda path: natural(path.stem))
+
+
 def caption(id_):
-    """Text of captions/<id>.rst."""
+    """Text of a figure's captions/<id>.rst; a table's page has its own."""
     path = HERE / "captions" / f"{id_}.rst"
     return path.read_text(encoding="utf-8").strip() if path.exists() else name_of(id_)
 
 
-def render(tables, figures, measurements, races, aliases):
+def render(pages, drawings, measurements, races, aliases):
     """The page as text.
 
-    measurements: collected rows as dicts. races: ratios.read() of the race files. aliases: {id: id}.
+    pages, drawings: paths of the tables' HTML and of the figures to show. measurements: collected rows as dicts.
+    races: ratios.read() of the race files. aliases: {id: id}.
     """
+    here = {m["host"] for m in measurements if m["source"] == "here"}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -94,10 +102,10 @@ def render(tables, figures, measurements, races, aliases):
         style=Markup(STYLE),
         hosts=summary.hosts(measurements, races),
         verification=summary.verification(measurements),
-        validity=summary.validity(measurements),
-        standing=summary.standing(races),
-        missing=summary.missing([p for p in sorted(Path(tables).glob("*.csv")) if not p.name.endswith(".tidy.csv")]),
-        papers=papers(tables, figures, aliases),
+        validity=summary.validity(races),
+        standing=summary.standing(races, here),
+        missing=summary.missing([page.with_suffix(".csv") for page in pages]),
+        papers=papers(pages, drawings, aliases),
     )
 
 
@@ -107,14 +115,17 @@ def render(tables, figures, measurements, races, aliases):
 @click.option("--collected", required=True, help="Collected measurements (Parquet).")
 @click.option("--samples", default="", help="Folder of race files of this host and others, for ratios and host cards.")
 @click.option("--recorded", default="", help="Folder of recorded race files.")
+@click.option("--config", default="config/config.yaml", show_default=True, help="Names the tables and figures.")
 @click.option("--aliases", default="config/aliases.yaml", show_default=True)
 @click.option("--out", required=True, help="HTML file to write.")
-def main(tables, figures, collected, samples, recorded, aliases, out):
+def main(tables, figures, collected, samples, recorded, config, aliases, out):
     """Render the report of what has been measured."""
     files = [path for folder in (samples, recorded) if folder for path in sorted(Path(folder).rglob("*.parquet"))]
     try:
-        named = yaml.safe_load(Path(aliases).read_text(encoding="utf-8")) or {}
-        text = render(tables, figures, read_measurements(collected), ratios.read(files), named)
+        shown, named = (yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {} for path in (config, aliases))
+        pages = [Path(tables) / f"{id_}.html" for id_ in shown["tables"]]
+        drawings = [Path(figures) / f"{id_}.svg" for id_ in shown["figures"]]
+        text = render(pages, drawings, read_measurements(collected), ratios.read(files), named)
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         Path(out).write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -5,16 +5,19 @@ import json
 from collections import Counter
 
 from workflow.scripts.format_numbers import percent, short_commit, significant
-from workflow.scripts.ratios import speedups
+from workflow.scripts.ratios import shown, speedups
 from workflow.scripts.table import TOOL_NAMES, tool_id
 
 REFERENCE = "wavebench-wfa:cpu"
+SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 #: Drift of the canary loop above which the reader is warned.
 NOISY = 0.1
+#: A twin's interval that reaches further from 1 than this cannot show that the race was even.
+TOO_WIDE = 0.1
 
 
 def hosts(measurements, races):
-    """One dict a host: name, source, what it is, lanes, commits, first and last day, races."""
+    """One dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races."""
     cards = {race.host: race.card.get("host_card", {}) for race in races}
     found = {}
     for m in measurements:
@@ -33,7 +36,7 @@ def hosts(measurements, races):
             "lanes": sorted(h["lanes"]),
             "commits": sorted(h["commits"]),
             "days": sorted({min(h["times"]), max(h["times"])}),
-            "races": len(h["races"]),
+            "races": counted(len(h["races"]), "race"),
         }
         for (source, name), h in sorted(found.items())
     ]
@@ -73,52 +76,116 @@ def verification(measurements):
     }
 
 
-def validity(measurements):
-    """Verdict on the races: twins and canary."""
-    races = {m["race_id"]: m for m in measurements}
-    drifts = [abs(m["canary_drift"]) for m in races.values() if m["canary_drift"] is not None]
-    invalid = sorted(f"{m['experiment']} {m['dataset']} on {m['host']}: {m['race_note']}" for m in races.values()
-                     if not m["race_valid"])  # fmt: skip
+def validity(races):
+    """What the twins and the canary of every race say, in words; races: ratios.read()."""
+    invalid = [race for race in races if not race.valid]
+    unknown = [race for race in races if race.valid and _too_noisy(race)]
+    twins = [(twin, f"{name}, {_place(race)}") for race in races for name, twin in race.card.get("twins", {}).items()]
+    widest = max(twins, key=lambda t: max(t[0]["ratio"], 1 / t[0]["ratio"]), default=None)
+    told = [race.card.get("canary", {}).get("drift") for race in races]
+    drifts = [abs(drift) for drift in told if drift is not None]
     most = max(drifts, default=0)
-    drift = f"{significant(100 * most, 2)} %" if drifts else "not measured"
-    return {"races": len(races), "invalid": invalid, "drift": drift, "noisy": most > NOISY}
+    return {
+        "races": counted(len(races), "race"),
+        "all": bool(races),
+        "uneven": len(invalid),
+        "invalid": sorted(_uneven_text(race) for race in invalid),
+        "unknown": len(unknown),
+        "even": counted(len(races) - len(invalid) - len(unknown), "race"),
+        "widest": _twin_text(*widest) if widest else "",
+        "drift": f"{significant(100 * most, 2)} %" if drifts else "not measured",
+        "noisy": most > NOISY,
+    }
 
 
-def standing(races):
-    """For each experiment and scope, our kernel on all cores against the fastest other tool of each data set.
+def _too_noisy(race):
+    """No twin ran, or the interval of one is too wide to tell whether it was treated evenly."""
+    twins = race.card.get("twins", {}).values()
+    return not twins or any(twin["low"] < 1 - TOO_WIDE or twin["high"] > 1 + TOO_WIDE for twin in twins)
 
-    A tool with wrong answers does not count, nor one that optimises another objective than the experiment's.
-    List of dicts: experiment, host, scope, threads, slower, cells, rows; a row is data set, tool, ratio text.
+
+def _place(race):
+    return f"{race.rows[0]['experiment']} {race.dataset} on {race.host}"
+
+
+def _twin_text(twin, where):
+    return f"{twin['ratio']:.2f}× [{twin['low']:.2f}, {twin['high']:.2f}] ({where})"
+
+
+def _uneven_text(race):
+    uneven = [_twin_text(twin, name) for name, twin in race.card.get("twins", {}).items() if not twin["even"]]
+    return f"{_place(race)}: {'; '.join(uneven) or 'no twin'}"
+
+
+def standing(races, here=()):
+    """For each experiment and host, our kernel on all cores against the fastest other tool of each data set.
+
+    A tool with wrong answers does not count, nor one that optimises another objective than the experiment's, nor an
+    invalid race. races: ratios.read(). here: names of this host, which comes first. List of dicts: experiment, host,
+    threads, scopes (texts), rows (scope, data set, tool, ratio text), invalid (races left out), without (data sets
+    and scopes with no ratio), stale (whether any ratio is).
     """
     groups = {}
-    for race in races:
-        threads = max(row["threads"] for row in race.rows)
-        easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
+    for race in shown(races):
+        key = (race.rows[0]["experiment"], race.host not in here, race.host)
+        group = groups.setdefault(key, {"invalid": 0, "best": {}, "without": []})
+        if not race.valid:
+            group["invalid"] += 1
+            continue
         for scope in sorted({row["scope"] for row in race.rows}):
-            others = [s for s in speedups(race, REFERENCE, scope, threads) if s.median is not None and not s.inexact]
-            peers = [s for s in others if not s.tool.startswith("wavebench") and s.tool not in easier]
-            if peers:
-                best = min(peers, key=lambda s: s.median)
-                key = (race.rows[0]["experiment"], race.host, scope, threads)
-                groups.setdefault(key, []).append(best)
+            best = _fastest_peer(race, scope)
+            if best:
+                group["best"].setdefault(scope, []).append(best)
+            else:
+                group["without"].append(f"{race.dataset} ({SCOPES[scope]})")
     return [
-        {
-            "experiment": experiment, "host": host, "scope": scope, "threads": threads, "cells": len(rows),
-            "faster": sum(s.low > 1 for s in rows), "slower": sum(s.high < 1 for s in rows),
-            "rows": [(s.dataset, TOOL_NAMES.get(s.tool, s.tool), ratio_text(s)) for s in rows],
-            "least": _at(min(rows, key=lambda s: s.median)), "most": _at(max(rows, key=lambda s: s.median)),
-        }
-        for (experiment, host, scope, threads), rows in sorted(groups.items())
-    ]  # fmt: skip
+        _standing_of(experiment, host, group)
+        for (experiment, _, host), group in sorted(groups.items(), key=lambda item: item[0])
+        if group["best"] or group["invalid"]
+    ]
+
+
+def _fastest_peer(race, scope):
+    """Speedup over the fastest tool that solved the same problem rightly, or None."""
+    threads = max(row["threads"] for row in race.rows)
+    easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
+    others = [s for s in speedups(race, REFERENCE, scope, threads) if s.median is not None and not s.inexact]
+    peers = [s for s in others if not s.tool.startswith("wavebench") and s.tool not in easier]
+    return min(peers, key=lambda s: s.median, default=None)
+
+
+def _standing_of(experiment, host, group):
+    found = [s for best in group["best"].values() for s in best]
+    return {
+        "experiment": experiment,
+        "host": host,
+        "threads": counted(max((s.threads for s in found), default=0), "thread"),
+        "scopes": [f"{SCOPES[scope]} {_tally(best)}" for scope, best in group["best"].items()],
+        "rows": [
+            (SCOPES[scope], s.dataset, TOOL_NAMES.get(s.tool, s.tool), ratio_text(s))
+            for scope, best in group["best"].items()
+            for s in best
+        ],
+        "invalid": counted(group["invalid"], "invalid race") if group["invalid"] else "",
+        "without": group["without"],
+        "stale": any(s.stale for s in found),
+    }
+
+
+def _tally(best):
+    faster, slower = sum(s.low > 1 for s in best), sum(s.high < 1 for s in best)
+    return f"faster on {faster}, slower on {slower} of {counted(len(best), 'data set')}"
+
+
+def counted(n, noun):
+    """``1 race``, ``2 races``."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def ratio_text(speedup):
-    """``2.31× [2.28, 2.35]``."""
-    return f"{significant(speedup.median)}× [{significant(speedup.low)}, {significant(speedup.high)}]"
-
-
-def _at(speedup):
-    return f"{ratio_text(speedup)} over {TOOL_NAMES.get(speedup.tool, speedup.tool)} on {speedup.dataset}"
+    """``2.31× [2.28, 2.35]``, with the word stale where other sources were measured."""
+    text = f"{significant(speedup.median)}× [{significant(speedup.low)}, {significant(speedup.high)}]"
+    return text + " stale" * speedup.stale
 
 
 def missing(table_files):
@@ -128,7 +195,8 @@ def missing(table_files):
         with open(path, newline="", encoding="utf-8") as lines:
             for row in csv.DictReader(lines):
                 if row.get("source") in ("here", "recorded") and row.get("status", "ok") != "ok":
-                    why[row["status"].split(":")[0]] += 1
+                    short = row["status"].split(":")[0]
+                    why["refused more than 1 % of the pairs" if short.startswith("refused ") else short] += 1
     return why.most_common()
 
 

@@ -1,6 +1,6 @@
-"""What thesis Tab 8 and Tab 9 share: their rows and machine."""
+"""What thesis Tab 8 and Tab 9 share: their rows, machine and penalties."""
 
-from workflow.scripts.table import Row
+from workflow.scripts.table import Layout, Row, with_unlisted_tools
 
 PAPER_HOST = {"CPU": "Intel Xeon W-2155, 10 cores", "GPU": "NVIDIA GeForce RTX 3080 10 GB"}
 PAPER_THREADS = 10
@@ -22,3 +22,17 @@ ROWS = (
     Row("CPU", "KSW2", "KSW2 (CPU)", "CPU", "cigar", "ksw2"),
     Row("CPU", "WFA (WFA2-lib)", "WFA (CPU)", "CPU", "cigar", "wfa2-lib:unidirectional"),
 )
+
+
+def layout(experiment, **own):
+    """The Layout of one of the two tables. experiment: its YAML as a dict. own: id, title, caption and columns."""
+    return Layout(
+        rows=with_unlisted_tools(ROWS, experiment, BLOCKS),
+        metric="affine",
+        penalties=",".join(map(str, experiment["penalties"])),
+        paper="thesis",
+        paper_host=PAPER_HOST,
+        paper_threads=PAPER_THREADS,
+        recall="recall_affine",
+        **own,
+    )

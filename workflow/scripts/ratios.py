@@ -2,22 +2,19 @@
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
+from workflow import aligners
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
-from workflow.scripts.table import tool_id
-
-#: Below this coverage the two tools did not do the same work, and there is no ratio.
-MOST_COVERAGE = 0.99
+from workflow.scripts.table import MOST_COVERAGE, idle_threads, race_rank, refused_share, tool_id
 
 
 @dataclass(frozen=True)
 class Race:
-    """One race file: its rows (list of dicts) and its card (dict)."""
+    """One race file: its rows (list of dicts), its card (dict) and its tools whose sources have changed since (ids)."""
 
     rows: list
     card: dict
+    stale: frozenset = frozenset()
 
     @property
     def host(self):
@@ -31,13 +28,18 @@ class Race:
     def valid(self):
         return bool(self.card.get("valid", True))
 
+    @property
+    def rank(self):
+        return race_rank(self.valid, self.stale, self.rows[0]["pairs_total"], self.rows[0]["time_utc"])
+
 
 @dataclass(frozen=True)
 class Speedup:
     """How many times faster the reference was than a tool, or why that is not known.
 
     median, low, high: of the ratios tool / reference over the rounds; low and high bound the 95 % interval.
-    reason: "" when there is a ratio. pairs: raced by both in each round. rows: the tool's first sample row.
+    reason: "" when there is a ratio. row: the tool's first sample row. stale: the tool or the reference was measured
+    with other sources than this checkout's.
     """
 
     tool: str
@@ -50,6 +52,7 @@ class Speedup:
     low: float | None = None
     high: float | None = None
     rounds: int = 0
+    stale: bool = False
 
     @property
     def inexact(self):
@@ -58,25 +61,25 @@ class Speedup:
 
 
 def read(paths):
-    """The races of the given files; of several of one host and data set the valid, then largest, then latest one.
-
-    Raises ValueError, naming the file, for one that is no race file.
-    """
-    best = {}
+    """Every race of the given files. Raises samples.SamplesError, a ValueError, for one that is no race file."""
+    current = {adapter.id: adapter.source_hash() for adapter in aligners.load().values()}
+    races = []
     for path in paths:
-        try:
-            table, card = samples.read(path)
-        except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{path}: cannot be read as a race file ({error})") from None
+        table, card = samples.read(path)
         rows = table.to_pylist()
-        if not rows:
-            continue
-        race = Race(rows, card)
-        rank = (race.valid, rows[0]["pairs_total"] or 0, rows[0]["time_utc"] or "")
-        key = (race.host, rows[0]["experiment"], race.dataset)
-        if key not in best or rank > best[key][0]:
-            best[key] = (rank, race)
-    return [race for _, race in best.values()]
+        stale = {tool_id(row) for row in rows if current.get(tool_id(row)) != row["tool_source_hash"]}
+        races.append(Race(rows, card, frozenset(stale)))
+    return races
+
+
+def shown(races):
+    """Of several races of one host, experiment and data set the one that the tables show."""
+    best = {}
+    for race in races:
+        key = (race.host, race.rows[0]["experiment"], race.dataset)
+        if key not in best or race.rank > best[key].rank:
+            best[key] = race
+    return list(best.values())
 
 
 def speedups(race, reference, scope, threads):
@@ -94,20 +97,23 @@ def speedups(race, reference, scope, threads):
     found = []
     for tool, pairs in tools.items():
         if tool != reference:
-            found.append(_speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, threads))
+            found.append(_speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, threads, reference))
     return found
 
 
-def _speedup(rows, own, race, threads):
+def _speedup(rows, own, race, threads, reference):
     tool, first = tool_id(rows[0]), rows[0]
     own_times = {row["round"]: row["value_s"] for row in own if row["value_s"]}
     common = [(row["value_s"], own_times[row["round"]]) for row in rows if row["value_s"] and row["round"] in own_times]
     where = {"tool": tool, "dataset": race.dataset, "host": race.host, "threads": threads, "row": first}
+    where["stale"] = not race.stale.isdisjoint({tool, reference})
     if first["status"] != "ok":
         return Speedup(**where, reason=first["status"].replace("_", " "))
     for name, part in (("", first["coverage"]), ("our kernel ", own[0]["coverage"] if own else None)):
         if part is not None and part < MOST_COVERAGE:
-            return Speedup(**where, reason=f"{name}refused {1 - part:.0%} of the pairs")
+            return Speedup(**where, reason=f"{name}{refused_share(part)} of the pairs")
+    if idle_threads(first):
+        return Speedup(**where, reason="fewer pairs than threads")
     if not common:
         return Speedup(**where, reason="no common rounds with our kernel")
     median, low, high = ratio_interval(*zip(*common, strict=True))

@@ -4,9 +4,10 @@ A table script gives a Layout (the paper's rows and columns); build() places the
 measurements in it. Nothing is measured here and no cell is left empty: a cell without a time carries its reason.
 """
 
+import json
 from dataclasses import dataclass, field
 
-from workflow.scripts.format_numbers import percent
+from workflow.scripts.format_numbers import percent, significant
 
 #: Names of the tools in tables, figures and the report, by tool id.
 TOOL_NAMES = {
@@ -24,10 +25,10 @@ TOOL_NAMES = {
 }
 #: The one time a cell of the table shows, the first of these that a race has.
 CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable")
-
-
 #: A time scaled from fewer pairs than this says little where lengths differ.
 FEW_PAIRS = 30
+#: Below this coverage the tool did other work than its neighbours: no scaled time, no ratio.
+MOST_COVERAGE = 0.99
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,12 @@ class Cell:
         return self.pairs if coverage is None else round(self.pairs * coverage)
 
     @property
+    def measured(self):
+        """There is a time of ours, even where it must not stand beside other tools' times."""
+        record = self.record
+        return bool(record and record["status"] == "ok" and record["median_s"] is not None and record["pairs"])
+
+    @property
     def scale(self):
         return self.column.pairs / self.answered
 
@@ -127,7 +134,7 @@ class Cell:
     @property
     def marks(self):
         """Words a reader must see beside the time."""
-        if self.record is None or self.time_s is None:
+        if not self.measured:
             return []
         record = self.record
         found = []
@@ -135,8 +142,10 @@ class Cell:
             found.append(f"recall {percent(record['recall_native'])}")
         if record["coverage"] is not None and record["coverage"] < 1:
             found.append(f"coverage {percent(record['coverage'])}")
-        if self.pairs < FEW_PAIRS and self.pairs < self.column.pairs:
+        if self.answered < FEW_PAIRS and self.answered < self.column.pairs:
             found.append("few pairs")
+        if idle_threads(record):
+            found.append("fewer pairs than threads")
         if record["stale"]:
             found.append("stale")
         if not record["race_valid"]:
@@ -168,6 +177,26 @@ def tool_id(record):
     return f"{record['tool']}:{record['variant']}" if record["variant"] else record["tool"]
 
 
+def idle_threads(record):
+    """Threads had no pair to align: the time is not one of that many threads."""
+    return record["threads"] > 1 and 0 < record["pairs"] < record["threads"]
+
+
+def race_rank(valid, stale, pairs_total, time_utc):
+    """Sort key of races of one host and data set: the greatest is shown."""
+    return bool(valid), not stale, pairs_total or 0, time_utc or ""
+
+
+def refused_share(coverage):
+    """``refused 93 %``."""
+    return f"refused {significant(100 * (1 - coverage), 2)} %"
+
+
+def refused_text(refused):
+    """``27 out of memory, 2 over limit`` of a record's refused pairs, a JSON object; "" for none."""
+    return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in json.loads(refused or "{}").items() if n)
+
+
 def with_unlisted_tools(rows, experiment, blocks):
     """The rows in the order of blocks, with a row for every tool of the experiment that the paper lacks.
 
@@ -194,7 +223,7 @@ def build(layout, measurements, values, experiment, lane):
     hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
     chosen = _choose(ours)
-    gpu_hosts = {m["host"] for m in measurements if m["quantity"] != "time_end_to_end" and m["status"] == "ok"}
+    gpu_hosts = {m["host"] for m in measurements if m.get("gpu")}
     lines = []
     for row in layout.rows:
         if row.paper_row:
@@ -206,12 +235,13 @@ def build(layout, measurements, values, experiment, lane):
 
 
 def _choose(measurements):
-    """{(source, host, tool, scope, threads, data set): records of the race that is shown}: valid, then largest, then
-    latest."""
+    """{(source, host, tool, scope, threads, data set): records of the race that is shown}."""
+    stale = {m["race_id"] for m in measurements if m["stale"]}
     races = {}
     for m in measurements:
         key = (m["source"], m["host"], m["dataset"])
-        rank = (bool(m["race_valid"]), m["pairs_total"] or 0, m["time_utc"] or "", m["race_id"])
+        order = race_rank(m["race_valid"], m["race_id"] in stale, m["pairs_total"], m["time_utc"])
+        rank = (*order, m["race_id"])
         races[key] = max(races.get(key, rank), rank)
     chosen = {}
     for m in measurements:
@@ -267,8 +297,9 @@ def _measured(column, records, layout):
         cell.reason = record["reason"] or cell.short
         return cell
     cell.pairs = record["pairs"]
-    if not cell.answered:
-        cell.short, cell.reason = "all refused", f"refused every pair: {record['refused']}"
+    if record["coverage"] is not None and record["coverage"] < MOST_COVERAGE:
+        cell.short = refused_share(record["coverage"]) if cell.answered else "all refused"
+        cell.reason = _what_was_answered(cell)
         return cell
     cell.recall = record[layout.recall] if layout.recall else record["recall_native"]
     cell.time_s = record["median_s"] * cell.scale
@@ -276,6 +307,15 @@ def _measured(column, records, layout):
     if cell.pairs != column.pairs:
         cell.note = f"{cell.pairs} of {column.pairs} pairs"
     return cell
+
+
+def _what_was_answered(cell):
+    """Sentence on a cell whose tool refused too many pairs to be compared."""
+    record = cell.record
+    told = f"answered {cell.answered} of {cell.pairs} pairs in {significant(record['median_s'])} s"
+    refused = refused_text(record["refused"])
+    told += f"; refused: {refused}" if refused else ""
+    return told + (f"; recall {percent(record['recall_native'])}" if cell.struck else "")
 
 
 def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
@@ -309,12 +349,12 @@ def _notes(layout, lines):
             continue
         for cell in line.cells:
             record, place = cell.record, f"{line.row.label}, {cell.column.name}"
-            if cell.short and cell.reason != cell.short:
+            if cell.short and cell.reason != cell.short and not cell.measured:
                 note(f"{cell.short}: {cell.reason}", place if record else None)
             if record and record["race_note"]:
                 note(f"Race of {cell.column.dataset} on {line.host}: {record['race_note']}")
-            if record and cell.struck:
+            if cell.struck and cell.time_s is not None:
                 note("Struck out: claims exactness and was not optimal on every pair", place)
-            if record and record["refused"] and record["refused"] != "{}":
-                note(f"Refused pairs {record['refused']}", place)
+            for name, n in json.loads(record["refused"] or "{}").items() if cell.measured else ():
+                note(f"{n} of {cell.pairs} pairs refused: {name.replace('_', ' ')}", place)
     return [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in notes.items()]

@@ -85,14 +85,13 @@ def csv_rows(table):
     for line in table.lines:
         for cell in _cells_once(line):
             record = cell.record or {}
-            measured = cell.time_s is not None
             yield _shared(table, line, cell) | {
                 "block": line.row.block,
                 "row": line.row.label,
                 "column": cell.column.name,
                 "pairs_measured": cell.pairs,
                 "pairs_paper": cell.column.pairs,
-                "time_measured_s": cell.time_s / cell.scale if measured else None,
+                "time_measured_s": record["median_s"] if cell.measured else cell.time_s,
                 "time_s": cell.time_s,
                 "ci_low_s": cell.low_s,
                 "ci_high_s": cell.high_s,
@@ -120,7 +119,7 @@ def _cells_once(line):
 
 
 def tidy_rows(table):
-    """One dict a value. Times are seconds of exactly ``pairs`` pairs; nothing is scaled."""
+    """One dict a value. Times are seconds of exactly ``pairs`` pairs; nothing is scaled or left out for its doubts."""
     for line in table.lines:
         for cell in _cells_once(line):
             base = _shared(table, line, cell) | {
@@ -150,10 +149,12 @@ def _paper_values(line, cell, base):
 def _measured_values(cell, base):
     record = cell.record
     base = base | {k: record[k] for k in ("length_bp", "error", "penalties", "input") if record.get(k) is not None}
+    if cell.measured:
+        base["status"] = record["status"]
     for one in [record, *cell.others]:
         timed = {k: one.get(n) for k, n in (("value", "median_s"), ("ci_low", "ci_low_s"), ("ci_high", "ci_high_s"))}
         yield base | timed | {"quantity": one["quantity"] or "time_end_to_end", "unit": "s", "rounds": one["rounds"]}
-    if cell.time_s is None:
+    if not cell.measured:
         return
     if cell.gcups is not None:
         value, low, high = (record["cells"] / record[k] / 1e9 for k in ("median_s", "ci_high_s", "ci_low_s"))

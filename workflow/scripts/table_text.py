@@ -5,10 +5,11 @@ from workflow.scripts.table import TOOL_NAMES, tool_id
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
-    "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered. R is the recall "
-    "as the paper defines it. A time struck out "
-    "belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled "
-    "from fewer than 30; stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
+    "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered, and below 99 % no "
+    "time is given, as it would be of other pairs than its neighbours'. R is the recall as the paper defines it. A "
+    "time struck out belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled from "
+    "fewer than 30 answered ones; fewer pairs than threads: not a time of all threads, as some had nothing to do; "
+    "stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
 )
 
 
@@ -89,10 +90,10 @@ DETAIL_HEAD = [
 
 
 def detail_rows(table):
-    """Rows (lists of text) of every cell with a time of ours."""
+    """Rows (lists of text) of every cell that we measured, scaled or not."""
     for line in table.lines:
         for cell in line.cells:
-            if cell.record is None or cell.time_s is None:
+            if not cell.measured:
                 continue
             record = cell.record
             yield [

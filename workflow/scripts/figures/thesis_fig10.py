@@ -117,6 +117,9 @@ def why_missing(speedups):
     wrong = sorted({f"{TOOL_NAMES.get(s.tool, s.tool)} on {_short(s.dataset)}" for s in speedups if s.inexact})
     if wrong:
         told.append(f"crossed out, not optimal on every pair: {', '.join(wrong)}")
+    stale = sorted({_short(s.dataset) for s in speedups if s.stale and s.median is not None})
+    if stale:
+        told.append(f"stale, measured with other sources of our kernel or of the tool: {', '.join(stale)}")
     return told
 
 
@@ -125,7 +128,7 @@ def _short(dataset):
 
 
 def draw(values, races, real):
-    """The figure. values: papers.read() of Tab 9. races: ratios.read(). real: technologies.technology_of_real()."""
+    """The figure. values: papers.read() of Tab 9. races: ratios.shown(). real: technologies.technology_of_real()."""
     hosts = host_speedups(races)
     panels = 1 + max(1, len(hosts))
     footnote = _footnote(hosts, real)
@@ -190,12 +193,13 @@ def _host_panel(axes, host, speedups, real, valid):
         if s.inexact:
             axes.plot(x, s.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
     threads = max(s.threads for s in speedups)
+    doubts = "; stale" * any(s.stale and s.median is not None for s in speedups) + "; race invalid" * (not valid)
     simulated = sum(not is_real(dataset) for dataset in raced)
     data = "simulated stand-ins" if simulated == len(raced) else "real reads" if not simulated else "real and simulated"
     lanes = ", ".join(sorted({s.row["lane"] for s in speedups}))
     title = f"{host}:\nour CPU kernel over each tool, {threads} thread{'s' * (threads > 1)} each,\n{data}, lane {lanes}"
     labels = dataset_labels(where, real)
-    _finish(axes, [labels[d] for d in where], title + ("" if valid else "; race invalid"))
+    _finish(axes, [labels[d] for d in where], title + doubts)
 
 
 def _finish(axes, labels, title):
@@ -233,7 +237,7 @@ def main(argv=None):
     parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
     asked = parser.parse_args(argv)
     try:
-        races = ratios.read(asked.samples)
+        races = ratios.shown(ratios.read(asked.samples))
         figure = draw(
             papers.read(asked.paper), races, technology_of_real(asked.real_data, [race.rows[0] for race in races])
         )

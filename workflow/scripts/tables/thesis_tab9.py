@@ -1,13 +1,13 @@
 """thesis Tab 9: gap-affine alignment of reads of six technologies, time and recall; real data where configured."""
 
-from workflow.scripts.affine_tables import BLOCKS, PAPER_HOST, PAPER_THREADS, ROWS
-from workflow.scripts.table import Layout, with_unlisted_tools
+from workflow.scripts import affine_tables
 from workflow.scripts.table_cli import command
 from workflow.scripts.technologies import columns
 
 
 def make_layout(experiment, real_data, measurements):
-    return Layout(
+    return affine_tables.layout(
+        experiment,
         id="thesis_tab9",
         title="thesis Tab 9: gap-affine alignment, reads of six technologies",
         caption="Time and recall R (share of pairs whose CIGAR, re-scored under the affine penalties, is optimal), for "
@@ -16,14 +16,7 @@ def make_layout(experiment, real_data, measurements):
         "lengths and errors; the thesis' reads are real. Penalties here: mismatch, gap open, gap extend = "
         f"{', '.join(map(str, experiment['penalties']))}; the thesis does not print its own. The thesis' recall of "
         "Nanopore is lost in its text.",
-        rows=with_unlisted_tools(ROWS, experiment, BLOCKS),
         columns=columns(experiment, real_data, measurements),
-        metric="affine",
-        penalties=",".join(map(str, experiment["penalties"])),
-        paper="thesis",
-        paper_host=PAPER_HOST,
-        paper_threads=PAPER_THREADS,
-        recall="recall_affine",
     )
 
 
