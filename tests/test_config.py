@@ -100,6 +100,27 @@ def test_a_bad_value_is_named(project, file, values, said):
     assert re.search(said, message), message
 
 
+@pytest.mark.parametrize(
+    ("key", "name", "needed"),
+    [
+        ("tables", "thesis_tab8", "thesis_tab8"),
+        ("tables", "thesis_tab7", "thesis_tab9"),
+        ("figures", "thesis_fig10", "thesis_tab9"),
+    ],
+)
+def test_a_table_or_figure_without_its_experiment_is_named(project, key, name, needed):
+    change(project, CONFIG, experiments=["thesis_tab1"], **{"tables": [], "figures": [], key: [name]})
+    assert complaint(project) == (
+        f"{CONFIG}: key '{key}': {name} needs the experiment {needed}, which key 'experiments' does not name; "
+        "it names thesis_tab1"
+    )
+
+
+def test_what_needs_no_experiment_stands_alone(project):
+    change(project, CONFIG, experiments=["thesis_tab1"], tables=["thesis_tab1"], figures=["thesis_fig1"])
+    assert set(settings.load(root=project).experiments) == {"thesis_tab1"}
+
+
 def test_a_missing_key_is_named(project):
     change(project, TAB1, drop="twin")
     assert complaint(project) == f"{TAB1}: key 'twin' is missing"

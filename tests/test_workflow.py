@@ -13,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from simulators import simulate
 from tests.real_data import ROWS, write_table
-from workflow.scripts import sources
+from wfa_kernels import PairBatch
+from workflow.scripts import settings, sources
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("Snakefile", "config", "profiles", "simulators", "wfa_kernels", "workflow")
@@ -81,26 +83,53 @@ class edited:
         os.utime(self.path, ns=(self.stat.st_atime_ns, self.stat.st_mtime_ns))
 
 
+def after_races(*experiments):
+    """{rule: jobs} of races of these experiments and of what is always drawn from them."""
+    races = {f"race_{experiment}": 1 for experiment in experiments}
+    tables = dict.fromkeys(("collect", "measured_table"), len(experiments))
+    return races | tables | {"collect_all": 1, "verify": 1, "report": 1}
+
+
 @pytest.mark.parametrize("lane", ["kick", "lite", "full"])
 def test_each_lane_has_a_plan(lane):
     wanted = jobs(ROOT, "--forceall", "--config", f"lane={lane}")
     pairs = yaml.safe_load((ROOT / f"config/lanes/{lane}.yaml").read_text())["pairs"]
     assert wanted["simulate"] == len(pairs)  # nothing in a lane is idle
     assert [wanted[f"race_{name}"] for name in ("thesis_tab1", "thesis_tab8", "thesis_tab9")] == [1, 1, 1]
-    assert wanted["verify"] == wanted["collect"] == wanted["report"] == wanted["thesis_fig10"] == 1
-    assert wanted["measured_table"] == 3
+    assert wanted["verify"] == wanted["collect_all"] == wanted["report"] == wanted["thesis_fig10"] == 1
+    assert wanted["measured_table"] == wanted["collect"] == 3
     assert wanted["computed_figure"] == 5
 
 
-def test_one_table_can_be_asked_for():
-    wanted = jobs(ROOT, "--forceall", "results/tables/thesis_tab1.md", "--config", "lane=kick")
-    assert wanted["measured_table"] == 1
-    assert "report" not in wanted
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [
+        *(
+            (f"tables/{name}.md", {f"race_{name}", "simulate", "collect", "measured_table"})
+            for name in ("thesis_tab1", "thesis_tab8", "thesis_tab9")
+        ),
+        ("tables/thesis_tab7.md", {"simulate", "thesis_tab7"}),
+        ("figures/thesis_fig10.svg", {"race_thesis_tab9", "simulate", "thesis_fig10"}),
+        ("figures/thesis_fig1.svg", {"computed_figure"}),
+    ],
+)
+def test_one_table_or_figure_asks_for_its_own_alone(target, wanted):
+    found = jobs(ROOT, "--forceall", f"results/{target}", "--config", "lane=kick")
+    assert set(found) == wanted
+    assert {count for rule, count in found.items() if rule != "simulate"} == {1}
+    name = "thesis_tab9" if target.startswith(("tables/thesis_tab7", "figures")) else Path(target).stem
+    assert found.get("simulate", 0) == ("simulate" in wanted and len(settings.load(lane="kick").datasets(name)))
+
+
+def test_fewer_experiments_have_a_plan():
+    chosen = ("lane=kick", "experiments=[thesis_tab1]", "tables=[thesis_tab1]", "figures=[thesis_fig1]")
+    found = jobs(ROOT, "--forceall", "--config", *chosen)
+    assert found == after_races("thesis_tab1") | {"simulate": 4, "computed_figure": 1}
 
 
 def test_a_bad_key_is_one_message_without_a_trace():
     done = snakemake(ROOT, "-n", "--config", "lanes=kick", check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "config/config.yaml: unknown key 'lanes'; allowed are" in done.said
     assert "Traceback" not in done.said
 
@@ -140,27 +169,26 @@ def test_a_second_run_has_nothing_to_do(finished):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "reruns", "spares"),
+    ("file", "reruns"),
     [
+        ("workflow/aligners/rapidfuzz.py", after_races("thesis_tab1")),
+        ("workflow/aligners/edlib.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}),
+        ("wfa_kernels/cpu/edit_wfa.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}),
         (
-            "workflow/aligners/rapidfuzz.py",
-            {"race_thesis_tab1", "verify", "collect", "measured_table", "report"},
-            {"race_thesis_tab9", "simulate", "computed_figure", "thesis_fig10", "thesis_tab7"},
+            "simulators/uniform.py",
+            after_races("thesis_tab1", "thesis_tab9") | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1},
         ),
-        ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure", "report"}, {"thesis_fig10", "collect"}),
-        ("workflow/scripts/plotting.py", {"computed_figure", "thesis_fig10", "report"}, {"measured_table", "collect"}),
-        ("workflow/scripts/tables/thesis_tab1.py", {"measured_table", "report"}, {"collect", "computed_figure"}),
-        ("simulators/uniform.py", {"simulate", "race_thesis_tab1"}, set()),
-        ("wfa_kernels/cpu/edit_wfa.py", {"race_thesis_tab1", "collect"}, {"simulate", "thesis_tab7"}),
+        ("workflow/scripts/plotting.py", {"computed_figure": 5, "thesis_fig10": 1, "report": 1}),
+        ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure": 1, "report": 1}),
+        ("workflow/scripts/figures/thesis_fig10.py", {"thesis_fig10": 1, "report": 1}),
+        ("workflow/scripts/tables/thesis_tab1.py", {"measured_table": 1, "report": 1}),
+        ("workflow/scripts/tables/thesis_tab7.py", {"thesis_tab7": 1, "report": 1}),
+        ("workflow/scripts/verify_ledger.py", {"verify": 1, "report": 1}),
     ],
 )
-def test_an_edit_reruns_what_depends_on_it(finished, file, reruns, spares):
+def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
     with edited(finished / file):
-        wanted = jobs(finished)
-    assert reruns <= set(wanted)
-    assert not spares & set(wanted)
-    if "figures/" in file or "tables/" in file:
-        assert set(wanted.values()) == {1}
+        assert jobs(finished) == reruns
     assert not jobs(finished)
 
 
@@ -175,13 +203,34 @@ def test_real_reads_replace_the_simulated_ones(real_data_dir, tmp_path):
     project = copy_of_the_project(tmp_path)
     write_table(real_data_dir, project / "config/real_data.tsv")
     snakemake(project, *(f"results/tables/thesis_tab{n}.md" for n in (7, 9)), "results/figures/thesis_fig10.svg")
-    measured = pq.read_table(project / "results/collected/measurements.parquet").to_pandas()
-    nine = measured[(measured["experiment"] == "thesis_tab9") & (measured["status"] == "ok")]
+    measured = pq.read_table(project / "results/collected/thesis_tab9.parquet").to_pandas()
+    assert set(measured["experiment"]) == {"thesis_tab9"}
+    nine = measured[measured["status"] == "ok"]
     assert {f"real_{row[0]}" for row in ROWS} <= set(nine["dataset"])
     assert not {"nanopore", "illumina_150"} & set(nine["dataset"])
     assert (nine.loc[nine["exact"], "recall_native"] == 1).all()
     assert "real: lambda_ont" in (project / "results/tables/thesis_tab9.md").read_text()
     assert "unmapped" in (project / "results/tables/thesis_tab7.md").read_text()
+
+
+def test_reads_are_mapped_without_checksums_and_a_failing_step_fails_its_job(tmp_path):
+    pytest.importorskip("mappy")
+    project = copy_of_the_project(tmp_path)
+    pairs = simulate("uniform", 1, 3, length=3000, error=0.0)
+    reference = pairs.patterns()[0].decode()
+    (tmp_path / "ref.fa").write_text(f">ref\n{reference}\n")
+    (tmp_path / "reads.fa").write_text(f">read\n{reference[200:2700]}\n")
+    table = project / "config/real_data.tsv"
+    head = "name\ttechnology\tpreset\treads\treads_sha256\treference\treference_sha256\n"
+    row = f"x\tnanopore\tmap-ont\t{tmp_path}/reads.fa\t{{}}\t{tmp_path}/ref.fa\t\n"
+    table.write_text(head + row.format("0" * 64))
+    failed = snakemake(project, "results/data/tiny/real_x.arrow", check=False)
+    assert failed.returncode != 0
+    log = (project / "results/logs/map/tiny/x.log").read_text()
+    assert "0" * 64 in log and "map_reads" not in log  # the checksum fails, and nothing is run after it
+    table.write_text(head + row.format(""))
+    snakemake(project, "results/data/tiny/real_x.arrow")
+    assert PairBatch.from_arrow(project / "results/data/tiny/real_x.arrow").patterns() == [reference[200:2700].encode()]
 
 
 @pytest.mark.slow

@@ -1,13 +1,28 @@
-# One row a race and tool: medians and intervals of what was measured here, and of the recorded hosts.
+# One row a race and tool: medians and intervals of what was measured here, and of the recorded hosts. A file an
+# experiment, so that a table waits for its own races alone, and one of everything for the report.
 rule collect:
     input:
-        samples=all_sample_files() + other_sample_files(),
-        recorded=recorded_files(),
+        samples=lambda wildcards: samples_of(wildcards.experiment),
+        modules=sources.closure("workflow/scripts/collect.py"),
+    output:
+        "results/collected/{experiment}.parquet",
+    log:
+        "results/logs/collect/{experiment}.log",
+    wildcard_constraints:
+        experiment="|".join(SETTINGS.experiments),
+    shell:
+        "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
+        " --experiment {wildcards.experiment} --out {output} 2> {log}"
+
+
+rule collect_all:
+    input:
+        samples=all_sample_files() + other_sample_files() + recorded_files(),
         modules=sources.closure("workflow/scripts/collect.py"),
     output:
         MEASUREMENTS,
     log:
-        "results/logs/collect.log",
+        "results/logs/collect/measurements.log",
     shell:
         "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
         " --out {output} 2> {log}"

@@ -19,10 +19,14 @@ from workflow.scripts import plan, settings, sources
 try:
     SETTINGS = settings.load(dict(config))
 except settings.SettingsError as error:
-    raise WorkflowError(str(error)) from None
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(2)
 
-# Jobs run `python`: the one that runs Snakemake, whatever the caller's PATH says.
-shell.prefix(f'export PATH={shlex.quote(os.path.dirname(sys.executable))}:"$PATH"; ')
+# Jobs run `python`: the one that runs Snakemake, whatever the caller's PATH says. Snakemake's own strict mode is off
+# once there is a prefix, so that it is part of this one.
+shell.prefix(
+    f'set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:"$PATH"; '
+)
 
 LANE = SETTINGS.lane["name"]
 HOST = host.host_id()
@@ -50,6 +54,10 @@ def print_plan():
 
 def pair_files(experiment):
     """The data sets of one experiment in this lane."""
+    if experiment not in SETTINGS.experiments:
+        raise WorkflowError(
+            f"{settings.CONFIG}: key 'experiments' must name {experiment}"
+        )
     return [f"{DATA}/{dataset}.arrow" for dataset in SETTINGS.datasets(experiment)]
 
 
@@ -59,13 +67,6 @@ def sample_files(experiment):
         f"{SAMPLES}/{experiment}/{dataset}.parquet"
         for dataset in SETTINGS.datasets(experiment)
     ]
-
-
-def all_pair_files():
-    """Every data set of this run, once."""
-    return sorted(
-        {path for experiment in SETTINGS.experiments for path in pair_files(experiment)}
-    )
 
 
 def all_sample_files():

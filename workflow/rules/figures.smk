@@ -24,7 +24,7 @@ rule computed_figure:
 rule thesis_fig10:
     input:
         modules=sources.closure("workflow/scripts/figures/thesis_fig10.py"),
-        samples=samples_of("thesis_tab9"),
+        samples=samples_of(settings.NEEDS["thesis_fig10"]),
         paper="config/papers/thesis_tab9.csv",
         real_data=SETTINGS.config["real_data"],
     output:

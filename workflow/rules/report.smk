@@ -6,6 +6,7 @@ rule report:
         ledger=LEDGER,
         measurements=MEASUREMENTS,
         aliases="config/aliases.yaml",
+        config="config/config.yaml",
         template="workflow/report/template.html.j2",
         captions=[
             path
@@ -23,4 +24,4 @@ rule report:
     shell:
         "python -m workflow.report.render --tables {params.tables} --figures {params.figures}"
         " --collected {input.measurements} --samples results/samples --recorded results/recorded"
-        " --aliases {input.aliases} --out {output} 2> {log}"
+        " --aliases {input.aliases} --config {input.config} --out {output} 2> {log}"

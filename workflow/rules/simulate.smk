@@ -32,9 +32,9 @@ rule map:
     shell:
         """
         exec 2>{log}
-        reads=$(python -m workflow.scripts.fetch {params.row[reads]:q} --sha256 {params.row[reads_sha256]:q})
+        reads=$(python -m workflow.scripts.fetch {params.row[reads]:q} --sha256={params.row[reads_sha256]:q})
         reference=$(python -m workflow.scripts.fetch {params.row[reference]:q} \
-            --sha256 {params.row[reference_sha256]:q})
+            --sha256={params.row[reference_sha256]:q})
         python -m workflow.scripts.map_reads --reads "$reads" --reference "$reference" \
             --technology {params.row[technology]} --preset {params.row[preset]} --name {wildcards.name} \
             --cap {params.cap} --seed {params.seed} --threads {threads} -o {output.pairs} --report {output.report}

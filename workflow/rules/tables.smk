@@ -4,7 +4,7 @@ rule measured_table:
         modules=lambda wildcards: sources.closure(
             f"workflow/scripts/tables/{wildcards.table}.py"
         ),
-        measurements=MEASUREMENTS,
+        measurements="results/collected/{table}.parquet",
         paper="config/papers/{table}.csv",
         experiment="config/experiments/{table}.yaml",
         lane=f"config/lanes/{LANE}.yaml",
@@ -33,7 +33,7 @@ rule measured_table:
 rule thesis_tab7:
     input:
         modules=sources.closure("workflow/scripts/tables/thesis_tab7.py"),
-        pairs=all_pair_files(),
+        pairs=lambda wildcards: pair_files(settings.NEEDS["thesis_tab7"]),
         paper="config/papers/thesis_tab7.csv",
         lane=f"config/lanes/{LANE}.yaml",
         real_data=SETTINGS.config["real_data"],
@@ -48,7 +48,7 @@ rule thesis_tab7:
     log:
         "results/logs/tables/thesis_tab7.log",
     params:
-        data=lambda wildcards, input: os.path.dirname(input.pairs[0]),
+        data=DATA,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.tables.thesis_tab7 --data {params.data} --paper {input.paper}"

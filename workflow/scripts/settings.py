@@ -21,6 +21,8 @@ from workflow.scripts import real_data
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = "config/config.yaml"
+#: Tables and figures that show another experiment than the one of their own name.
+NEEDS = {"thesis_tab7": "thesis_tab9", "thesis_fig10": "thesis_tab9"}
 UNIFORM = re.compile(r"uniform_(?P<length>[1-9]\d*)_e(?P<percent>\d+(\.\d+)?)")
 
 
@@ -217,6 +219,19 @@ def _known_scripts(config, root):
         allowed = _names_in(root / folder, pattern)
         for name in config[key]:
             _among(name, allowed, key, CONFIG)
+    _measured(config, _names_in(root / "config/experiments", "*.yaml"))
+
+
+def _measured(config, known):
+    """Every table and figure named has its experiment named, too; known: every experiment there is."""
+    for key in ("tables", "figures"):
+        for name in config[key]:
+            needed = NEEDS.get(name, name)
+            if needed in known and needed not in config["experiments"]:
+                raise SettingsError(
+                    f"{CONFIG}: key '{key}': {name} needs the experiment {needed}, which key 'experiments' does not "
+                    f"name; it names {', '.join(config['experiments'])}"
+                )
 
 
 def local_file(source):

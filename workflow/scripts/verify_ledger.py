@@ -18,7 +18,10 @@ _COLUMNS = (
 
 
 def ledger(paths):
-    """DataFrame of the verified cells of the given race files, those that break their promise first."""
+    """DataFrame of the verified cells of the given race files, those that break their promise first.
+
+    Raises samples.SamplesError.
+    """
     frames = [samples.read(path)[0].to_pandas() for path in paths]
     rows = pd.concat(frames, ignore_index=True)
     rows = rows[~rows["twin"]].drop_duplicates(["race_id", *_COLUMNS[2:8]])[list(_COLUMNS)]
@@ -32,13 +35,18 @@ def main():
     parser.add_argument("--races", nargs="+", required=True, metavar="PARQUET")
     parser.add_argument("--out", required=True)
     asked = parser.parse_args()
-    rows = ledger(asked.races)
+    try:
+        rows = ledger(asked.races)
+    except samples.SamplesError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
     rows.to_csv(asked.out, index=False)
     verified = rows["verified"].fillna(0).astype(int).sum()
     broken = int(rows["broken"].sum())
     print(f"{len(rows)} cells, {verified} answers verified, {broken} cells with wrong answers", file=sys.stderr)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

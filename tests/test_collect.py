@@ -1,0 +1,80 @@
+"""Collecting race files: one row a cell, all columns always, one message for a file that cannot be read."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.synthetic import race_rows
+from workflow.race import samples
+from workflow.scripts.collect import collect
+
+ROOT = Path(__file__).resolve().parents[1]
+GPU = {"name": "Some GPU", "driver": "1.0"}
+
+
+def write_race(folder, experiment, dataset="uniform_150_e5", **card):
+    """A race file of one tool and its twin under folder/lane/host/experiment."""
+    seconds = {("edlib", "", 1): 1.0}
+    rows = race_rows(dataset, seconds, experiment=experiment)
+    rows += race_rows(dataset, seconds, experiment=experiment, twin=True)
+    path = folder / "kick/here" / experiment / f"{dataset}.parquet"
+    samples.write(path, rows, {"valid": True, **card})
+    return path
+
+
+def run(module, *arguments):
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_one_experiment_or_all(tmp_path):
+    for name in ("thesis_tab1", "thesis_tab8"):
+        write_race(tmp_path, name)
+    write_race(tmp_path / "recorded", "thesis_tab8")
+    assert set(collect(tmp_path, tmp_path / "none")["experiment"]) == {"thesis_tab1", "thesis_tab8"}
+    one = collect(tmp_path, tmp_path / "recorded", "thesis_tab8")
+    assert set(one["experiment"]) == {"thesis_tab8"}
+    assert one["source"].tolist() == ["here"] * 2 + ["recorded"] * 2
+    assert one["main"].tolist() == [True, False] * 2
+    assert (one["rounds"] == 8).all()
+
+
+@pytest.mark.parametrize(
+    ("card", "gpu"),
+    [({"host_card": {"gpus": [GPU, {"name": "B"}]}}, "Some GPU"), ({"host_card": {"gpus": []}}, ""), ({}, "")],
+)
+def test_the_gpu_of_the_host(tmp_path, card, gpu):
+    write_race(tmp_path, "thesis_tab1", **card)
+    assert set(collect(tmp_path, tmp_path / "none")["gpu"]) == {gpu}
+
+
+def test_no_races_have_every_column(tmp_path):
+    write_race(tmp_path / "some", "thesis_tab1")
+    some = collect(tmp_path / "some", tmp_path / "none")
+    out = tmp_path / "collected/empty.parquet"
+    done = run("workflow.scripts.collect", "--samples", tmp_path, "--recorded", tmp_path / "none", "--out", out)
+    assert done.returncode == 0, done.stderr
+    empty = pd.read_parquet(out)
+    assert empty.empty
+    assert list(empty.columns) == list(some.columns)
+
+
+@pytest.mark.parametrize("content", [b"not Parquet", b"", None])
+def test_a_bad_file_is_one_message_that_names_it(tmp_path, content):
+    bad = write_race(tmp_path, "thesis_tab1")
+    if content is None:
+        pd.DataFrame({"tool": ["edlib"]}).to_parquet(bad)
+    else:
+        bad.write_bytes(content)
+    out = tmp_path / "out"
+    for done in (
+        run("workflow.scripts.collect", "--samples", tmp_path, "--recorded", tmp_path / "none", "--out", out),
+        run("workflow.scripts.verify_ledger", "--races", bad, "--out", out),
+    ):
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {bad}: ")
+        assert len(done.stderr.splitlines()) == 1
+        assert not out.exists()
