@@ -25,6 +25,7 @@ help:
 setup: $(READY)
 
 reproduce: $(READY)
+	@[[ "$(CORES)" =~ ^(all|[1-9][0-9]*)$$ ]] || { echo "error: CORES is 'all' or a number >= 1, not '$(CORES)'" >&2; exit 2; }
 	@$(BIN) -m workflow.scripts.plan $(if $(LANE),--lane $(LANE))
 	@$(BIN) -m workflow.scripts.unlock
 	@WAVEBENCH_PLAN=shown $(BIN) -m snakemake --quiet host reason rules --cores $(CORES) $(if $(LANE),--config lane=$(LANE))

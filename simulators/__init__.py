@@ -5,6 +5,8 @@
 'uniform_150_e5'
 """
 
+import math
+import os
 from dataclasses import asdict
 
 import numpy as np
@@ -77,6 +79,7 @@ def _check(model, pairs, seed, length, error, threads):
     for name, value, least in (("pairs", pairs, 1), ("seed", seed, 0), ("threads", threads, 1), ("length", length, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise SimulationError(f"{name} must be an integer >= {least}, not {value!r}")
+    _check_size(model, pairs, length)
     if seed >= 2**63:
         raise SimulationError(f"seed must be below 2**63, not {seed}")
     if model != "uniform" and (length is not None or error is not None):
@@ -85,3 +88,14 @@ def _check(model, pairs, seed, length, error, threads):
         raise SimulationError("uniform needs a length (bp) and an error (a fraction such as 0.05)")
     if error is not None and not 0 <= error <= 1:
         raise SimulationError(f"error must be a fraction from 0 to 1, not {error!r}")
+
+
+def _check_size(model, pairs, length):
+    """Refuse before work what cannot fit in memory: letters of both sequences, and two offsets a pair."""
+    letters = length or (PROFILES[model].mean if model in PROFILES else 0)
+    needed = pairs * (2.1 * letters + 24)
+    held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+    if needed > held:
+        raise SimulationError(
+            f"{pairs} pairs of {letters} bp take {needed / 2**30:.3g} GiB, more than the {held / 2**30:.3g} GiB here"
+        )

@@ -54,8 +54,8 @@ def test_fasta_round_trip(tmp_path_factory, pairs):
 
 @pytest.mark.parametrize(
     "content",
-    [SEQ, SEQ.rstrip(b"\n"), SEQ.replace(b"\n", b"\r\n"), SEQ + b"\n\n", gzip.compress(SEQ), gzip.compress(SEQ[:11])
-     + gzip.compress(SEQ[11:])],
+    [SEQ, SEQ.rstrip(b"\n"), SEQ.replace(b"\n", b"\r\n"), SEQ + b"\n\n", gzip.compress(SEQ, mtime=0), gzip.compress(SEQ[:11])
+     + gzip.compress(SEQ[11:], mtime=0)],
     ids=["plain", "no final newline", "CRLF", "blank lines at the end", "gzip", "gzip of two members"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["x.seq", "misnamed.fa"])
@@ -123,9 +123,9 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
         (b"\x7fELF\0\0", "line 1 starts with byte 0x7f: not a pair file; allowed are"),
         (b"A\tC\n", "line 1 starts with 'A': not a pair file; allowed are"),
         (b"@a\nA\n+\n!\n", "x.seq: FASTQ holds one side of the pairs: give the texts as a second file"),
-        (gzip.compress(SEQ * 99)[:-9], "x.seq: truncated or damaged gzip"),
-        (gzip.compress(SEQ)[:15], "x.seq: truncated or damaged gzip"),
-        (gzip.compress(b""), "x.seq: is empty"),
+        (gzip.compress(SEQ * 99, mtime=0)[:-9], "x.seq: truncated or damaged gzip"),
+        (gzip.compress(SEQ, mtime=0)[:15], "x.seq: truncated or damaged gzip"),
+        (gzip.compress(b"", mtime=0), "x.seq: is empty"),
         (b"ARROW1\0\0", "x.seq: not an Arrow IPC file"),
     ],
 )

@@ -34,6 +34,8 @@ def load_yaml(path):
             content = yaml.safe_load(handle)
     except OSError as error:
         raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise EngineError(f"{path}: not a text file") from None
     except yaml.YAMLError as error:
         raise EngineError(f"{path}: not YAML ({str(error).splitlines()[0]})") from None
     if not isinstance(content, dict):

@@ -102,6 +102,11 @@ class Cell:
     others: list = field(default_factory=list)  # records of other quantities of the same run
 
     @property
+    def missing(self):
+        """Why there is no time: the few words and the sentence, without saying a thing twice."""
+        return self.reason if self.reason.startswith(self.short) else f"{self.short}: {self.reason}".removesuffix(": ")
+
+    @property
     def answered(self):
         """Measured pairs that the tool did not refuse: only these carry its time."""
         coverage = self.record["coverage"] if self.record else None
@@ -350,7 +355,7 @@ def _notes(layout, lines):
         for cell in line.cells:
             record, place = cell.record, f"{line.row.label}, {cell.column.name}"
             if cell.short and cell.reason != cell.short and not cell.measured:
-                note(f"{cell.short}: {cell.reason}", place if record else None)
+                note(cell.missing, place if record else None)
             if record and record["race_note"]:
                 note(f"Race of {cell.column.dataset} on {line.host}: {record['race_note']}")
             if cell.struck and cell.time_s is not None:

@@ -77,7 +77,7 @@ def _paper_name(line):
 
 
 def _why(cell):
-    return cell.short if cell.reason in ("", cell.short) else f"{cell.short}: {cell.reason}"
+    return cell.missing
 
 
 def csv_rows(table):
