@@ -17,6 +17,18 @@ READY := $(VENV)/.ready-$(KEY)
 UV_COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-header --quiet
 
+# A mistake on the command line ends here, before any set-up.
+ifneq ($(CORES),all)
+ifneq ($(shell grep -cxE '[1-9][0-9]*' <<< '$(subst ','"'"',$(CORES))'),1)
+$(error CORES is 'all' or a number >= 1, not '$(CORES)')
+endif
+endif
+ifneq ($(filter-out auto,$(LANE)),)
+ifeq ($(wildcard config/lanes/$(LANE).yaml),)
+$(error LANE is auto or one of $(basename $(notdir $(wildcard config/lanes/*.yaml))), not '$(LANE)')
+endif
+endif
+
 .PHONY: help setup reproduce test lint lock clean
 
 help:
@@ -25,7 +37,6 @@ help:
 setup: $(READY)
 
 reproduce: $(READY)
-	@[[ "$(CORES)" =~ ^(all|[1-9][0-9]*)$$ ]] || { echo "error: CORES is 'all' or a number >= 1, not '$(CORES)'" >&2; exit 2; }
 	@$(BIN) -m workflow.scripts.plan $(if $(LANE),--lane $(LANE))
 	@$(BIN) -m workflow.scripts.unlock
 	@WAVEBENCH_PLAN=shown $(BIN) -m snakemake --quiet host reason rules --cores $(CORES) $(if $(LANE),--config lane=$(LANE))
@@ -43,8 +54,11 @@ lint: $(READY)
 # Wheels only, but for connection-pool, which is pure Python and published as source alone: no compiler is needed.
 # pywfa and mappy compile; without a compiler their rows say so. A second set-up at the same time waits for this one.
 $(READY): requirements.lock requirements-native.lock
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
-		echo "error: '$(PYTHON)' is not Python 3.11, 3.12 or 3.13; choose one with make PYTHON=python3.12" >&2; exit 2; }
+	@fail() { echo "error: '$(PYTHON)' $$1; choose another with make PYTHON=python3.12" >&2; exit 2; }; \
+	found=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1) || fail "does not run ($${found##*$$'\n'})"; \
+	case "$$found" in 3.11|3.12|3.13) ;; *) fail "is Python $$found, not 3.11, 3.12 or 3.13" ;; esac; \
+	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		fail "lacks the modules venv and ensurepip (on Debian and Ubuntu the package python$$found-venv)"
 	@if command -v flock >/dev/null; then exec 9<Makefile; flock 9; fi; \
 	if [ -e $@ ]; then exit 0; fi; \
 	echo "setting up $(VENV) from requirements.lock (a minute or two)"; \

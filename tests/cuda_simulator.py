@@ -13,17 +13,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, budget_bytes=2**24):
+def align(patterns, texts, scope, design, pinned=False, letters=None):
     """Edit-align lists of bytes in the simulator.
 
-    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back)}: a
-    rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernel's own answers.
+    pinned: from page-locked memory. letters: most letters of a batch's patterns and of its texts, by default all.
+    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "batches"
+    (pairs of each)}: a rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels'
+    own answers.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
         "texts": [t.hex() for t in texts],
         "scope": scope,
-        "budget_bytes": budget_bytes,
+        "design": design,
+        "pinned": pinned,
+        "letters": letters,
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -40,7 +44,8 @@ def refuse_what_a_gpu_refuses():
     lenient = cuda.device_array
 
     def device_array(shape, dtype):
-        assert type(shape) is int and shape > 0, f"cuda.device_array of shape {shape!r}"
+        sizes = shape if type(shape) is tuple else (shape,)
+        assert all(type(size) is int and size > 0 for size in sizes), f"cuda.device_array of shape {shape!r}"
         return lenient(shape, dtype)
 
     cuda.device_array = device_array
@@ -51,17 +56,26 @@ def main():
     import numpy as np
 
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import device, edit_wfa
+    from wfa_kernels.cuda import device, edit, pinned, stream
     from wfa_kernels.pairs import PairBatch
-    from wfa_kernels.penalties import Edit
     from wfa_kernels.result import AlignmentResult
 
     assert device.available() and device.simulated(), device.describe()
     refuse_what_a_gpu_refuses()
     request = json.load(sys.stdin)
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
+    if request["pinned"]:
+        pairs = pinned.pin(pairs)
+    edit._LEAST_LETTERS = edit._MOST_LETTERS = request["letters"] or 1 << 16
     traced = request["scope"] == "cigar"
-    rescued = []
+    rescued, batches = [], []
+    send = stream.Stream._send
+
+    def watched(self, batch):
+        batches.append(batch.pairs)
+        send(self, batch)
+
+    stream.Stream._send = watched
 
     def rescue(rows):
         rescued.extend(rows.tolist())
@@ -69,12 +83,13 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    result = edit_wfa.align_batch(pairs, Edit(), request["scope"], request["budget_bytes"], rescue)
+    result = edit.align_batch(pairs, request["scope"], request["design"], rescue)
     answer = {
         "scores": result.scores.tolist(),
         "status": result.status.tolist(),
         "cigars": result.cigar_strings() if traced else None,
         "rescued": rescued,
+        "batches": batches,
     }
     json.dump(answer, sys.stdout)
 

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+import wfa_kernels
 from tests import naive
 from tests.judging import answer, check, nothing
 from wfa_kernels import Affine, Edit, PairBatch
@@ -35,15 +36,20 @@ def not_literal_for_pywfa(pattern, text):
 TOOLS = {
     "edlib": (EDIT_JOBS | {("cigar", "affine")}, nothing),
     "rapidfuzz": (EDIT_JOBS | {("cigar", "affine")}, nothing),
+    "rapidfuzz:pool": ({("score", "edit")}, nothing),
     "parasail:striped": (ALL_JOBS - {("score", "edit")}, holds_zero_byte),
     "parasail:scan": (ALL_JOBS, holds_zero_byte),
     "parasail:diag": (ALL_JOBS, holds_zero_byte),
     "wfa2-lib:unidirectional": (ALL_JOBS, not_literal_for_pywfa),
     "wfa2-lib:biwfa": (ALL_JOBS, not_literal_for_pywfa),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
+    "wavebench-wfa:pool": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
     "wavebench-ond:cpu": (EDIT_JOBS, nothing),
-    "wavebench-wfa:fast": (EDIT_JOBS, nothing),
+    "wavebench-edit:fast": (EDIT_JOBS, nothing),
+    "wavebench-edit:fast@pageable": (EDIT_JOBS, nothing),
+    "wavebench-edit:paper": (EDIT_JOBS, nothing),
+    "wavebench-edit:paper@pageable": (EDIT_JOBS, nothing),
 }
 
 
@@ -54,6 +60,7 @@ def installed(tool):
         adapter.version()
     except ToolMissing as reason:
         pytest.skip(f"{tool}: {reason}")
+    adapter.threads = 3 if adapter.pool else 1
     return adapter
 
 
@@ -116,7 +123,7 @@ def test_agrees_with_the_judge(tool, scope, penalties):
     check(adapter, BATCH, adapter.outputs(), scope, penalties, refuses)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", [tool for tool, (jobs, _) in TOOLS.items() if ("cigar", "edit") in jobs])
 def test_gaps_are_named_from_the_patterns_side(tool):
     batch = PairBatch.from_strings(["GATTACA", "GATTTTACA"], ["GATTTTACA", "GATTACA"])
     longer_text, shorter_text = answer(installed(tool), batch, "cigar", Edit()).cigar_strings()
@@ -127,7 +134,7 @@ def test_gaps_are_named_from_the_patterns_side(tool):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_takes_a_batch_without_pairs_and_another_after_it(tool):
     adapter = installed(tool)
-    for scope in ("cigar", "score") if tool != "parasail:striped" else ("cigar",):
+    for scope in [scope for scope in ("cigar", "score") if (scope, "edit") in TOOLS[tool][0]]:
         for batch in (BATCH[:0], BATCH[:3], BATCH[12:20]):
             check(adapter, batch, answer(adapter, batch, scope, Edit()), scope, Edit(), TOOLS[tool][1])
 
@@ -148,7 +155,7 @@ def test_own_kernels_declare_the_files_they_use_and_no_others():
         "wfa_kernels/cpu/backtrace.py",
     }
     assert shared | {"wfa_kernels/cpu/bpm.py"} <= bpm
-    assert not {"wfa_kernels/cpu/affine_wfa.py", "wfa_kernels/cpu/ond.py", "wfa_kernels/cuda/edit_wfa.py"} & bpm
+    assert not {"wfa_kernels/cpu/affine_wfa.py", "wfa_kernels/cpu/ond.py", "wfa_kernels/cuda/edit.py"} & bpm
     for sources in (bpm, ond):
         for path in sources:
             tree = ast.parse((aligners.ROOT / path).read_text())
@@ -181,6 +188,24 @@ def test_library_that_does_not_load_is_missing(monkeypatch):
     monkeypatch.setattr(_library.importlib, "import_module", _raise(ImportError("no such symbol")))
     with pytest.raises(ToolMissing, match="^edlib 1.0 does not load: no such symbol$"):
         adapter.version()
+
+
+@pytest.mark.parametrize("problem", ["no NVIDIA GPU or driver found", "numba-cuda is not installed: No module"])
+def test_gpu_that_cannot_be_used_is_missing_with_the_reason(problem, monkeypatch):
+    monkeypatch.setattr(wfa_kernels, "gpu_problem", lambda: problem)
+    with pytest.raises(ToolMissing, match=f"^no usable GPU: {problem}$"):
+        aligners.load()["wavebench-edit:fast"].version()
+
+
+def test_a_pool_aligns_with_the_threads_it_is_given(monkeypatch):
+    told = []
+    monkeypatch.setattr(wfa_kernels, "align", lambda *pairs, **how: told.append((how["threads"], how["memory_limit"])))
+    for tool, threads in (("wavebench-wfa:cpu", 1), ("wavebench-wfa:pool", 3)):
+        adapter = aligners.load()[tool]
+        adapter.threads = threads
+        adapter.prepare(BATCH[:2], Job("score", Edit()))
+        adapter.run()
+    assert told == [(1, aligners.WORKING_MEMORY_BYTES), (3, 3 * aligners.WORKING_MEMORY_BYTES)]
 
 
 def _raise(error):

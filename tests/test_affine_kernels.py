@@ -18,7 +18,7 @@ PLENTY = 2**28
 USUAL = Affine(4, 6, 2)
 
 small_penalties = st.builds(Affine, st.integers(1, 9), st.integers(0, 12), st.integers(1, 5))
-large_penalties = st.sampled_from([Affine(97, 1009, 13), Affine(1, 300, 1), Affine(500, 0, 7), Affine(60, 100, 40)])
+large_penalties = st.sampled_from([Affine(97, 243, 13), Affine(1, 250, 1), Affine(251, 127, 7), Affine(60, 100, 40)])
 penalties = st.one_of(small_penalties, small_penalties, small_penalties, large_penalties)
 
 
@@ -87,7 +87,7 @@ def test_swapping_the_pair_swaps_insertions_and_deletions(one, costs):
     assert naive.check_cigar(pattern, text, swapped, costs.triple) == scores[0]
 
 
-@pytest.mark.parametrize("costs", [USUAL, Affine(3, 0, 2), Affine(97, 1009, 13)], ids=str)
+@pytest.mark.parametrize("costs", [USUAL, Affine(3, 0, 2), Affine(97, 243, 13), Affine(97, 1009, 13)], ids=str)
 @pytest.mark.parametrize(
     "one",
     [
@@ -184,10 +184,43 @@ def test_no_budget_refuses_everything():
     assert align([(b"AC", b"AG"), (b"", b"")], USUAL, budget_bytes=1)[:2] == ([NO_SCORE] * 2, [OUT_OF_MEMORY] * 2)
 
 
-def test_rows_of_large_penalties_count_against_the_budget():
-    one = (b"ACGT", b"ACCT")
-    assert align([one], Affine(99_991, 1, 1_000_003), budget_bytes=2**20)[1] == [OUT_OF_MEMORY]
-    assert align([one], Affine(50_000, 100_000, 25_000), budget_bytes=2**20)[0] == [50_000]  # a common factor is free
+huge_penalties = st.one_of(
+    st.sampled_from([Affine(4_000_000, 6_000_000, 2_000_000), Affine(4_000_001, 6_000_000, 1_999_993)]),
+    st.builds(Affine, st.integers(257, 5_000_000), st.integers(0, 5_000_000), st.integers(1, 5_000_000)),
+    st.builds(Affine, st.integers(1, 9), st.integers(257, 5_000_000), st.integers(1, 9)),
+    st.builds(Affine, st.integers(1, 9), st.integers(0, 9), st.integers(257, 5_000_000)),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(pairs=st.lists(pair(), min_size=1, max_size=6), costs=huge_penalties)
+def test_huge_penalties(pairs, costs):
+    check(pairs, costs)
+
+
+@settings(deadline=None, max_examples=100)
+@given(one=pair(), costs=penalties)
+def test_the_band_serves_small_penalties_too(one, costs):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(affine_wfa, "_LARGEST", 0)
+        check([one], costs)
+
+
+def test_huge_penalties_take_no_more_memory_than_others():
+    letters = b"ACGTTGCA" * 2_000
+    changed = letters[:6_000] + b"G" + letters[6_001:]
+    pairs = [(letters, letters), (letters, b""), (b"", letters[:9]), (letters, changed), (letters, letters[1:])]
+    costs = Affine(99_991, 1, 100_003)
+    scores, status, cigars = align(pairs, costs, budget_bytes=2**19)
+    assert (status, scores) == ([OK] * 5, [0, 16_000 * 100_003 + 1, 9 * 100_003 + 1, 99_991, 100_004])
+    assert cigars[:4] == ["16000=", "16000D", "9I", "6000=1X9999="]
+
+
+def test_huge_penalties_over_the_budget_are_refused():
+    one, costs = (b"ACGT" * 500, b"TTGCA" * 400), Affine(4_000_001, 6_000_000, 1_999_993)
+    assert align([one, (b"A", b"A")], costs, budget_bytes=100_000)[:2] == ([NO_SCORE, 0], [OUT_OF_MEMORY, OK])
+    assert align([one], costs, "score", budget_bytes=100_000)[1] == [OK]
+    assert align([one], costs, "score", budget_bytes=10_000)[1] == [OUT_OF_MEMORY]
 
 
 @settings(deadline=None, max_examples=30)

@@ -1,5 +1,6 @@
 """align(), its scheduling over threads, and the command line."""
 
+import io
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from tests import naive
-from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align
+from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, __version__, align
+from wfa_kernels import __main__ as command_line
+from wfa_kernels import result as results
 from wfa_kernels.cpu import edit_wfa, schedule
 from wfa_kernels.result import NO_SCORE, OUT_OF_MEMORY
 
@@ -83,7 +86,7 @@ def test_a_pair_past_its_threads_share_gets_the_whole_limit():
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"design": "slow"}, "unknown design 'slow'"),
         ({"algorithm": "magic"}, "unknown algorithm 'magic'"),
-        ({"design": "paper"}, "design 'paper' is not built yet"),
+        ({"design": "paper"}, "design 'paper' is one of the GPU's kernels: it needs device 'cuda', not 'cpu'"),
         ({"threads": 0}, "threads must be an integer >= 1"),
         ({"memory_limit": 1.5}, "memory_limit must be an integer >= 1"),
         ({"penalties": "edit"}, "penalties must be Edit"),
@@ -102,7 +105,16 @@ def test_cuda_without_a_gpu_is_one_clear_error():
 
     if device.available():
         pytest.skip("this host has a GPU")
-    with pytest.raises(AlignError, match="no usable NVIDIA GPU"):
+    with pytest.raises(AlignError, match="device 'cuda' cannot be used: .*; without them use device 'cpu'"):
+        align(ragged_pairs(), Edit(), device="cuda")
+
+
+@pytest.mark.parametrize("problem", ["numba-cuda is not installed: No module", "no NVIDIA GPU or driver found"])
+def test_what_cuda_lacks_is_said_and_what_to_do(monkeypatch, problem):
+    from wfa_kernels.cuda import device
+
+    monkeypatch.setattr(device, "_problem", lambda: problem)
+    with pytest.raises(AlignError, match=f"{problem}.*pip install 'wfa-kernels.cuda.'"):
         align(ragged_pairs(), Edit(), device="cuda")
 
 
@@ -145,6 +157,39 @@ def test_command_writes_a_table(seq, tmp_path):
     assert rows[0] == ["index", "score", "cigar", "status"]
     assert [row[:2] + row[3:] for row in rows[1:]] == [["0", "3", "ok"], ["1", "0", "ok"], ["2", "2", "ok"]]
     assert naive.check_cigar(b"GATTACA", b"GAATA", rows[1][2], (1, 0, 1)) == 3 and rows[3][2] == "2I"
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_a_table_is_written_in_pieces(monkeypatch, scope):
+    """The text of few CIGARs at a time, and the same table."""
+    result = align(ragged_pairs(), Edit(), scope, device="cpu")
+    whole, pieces = io.StringIO(), io.StringIO()
+    command_line.write_tsv(result, whole)
+    cigars = result.cigar_strings() if scope == "cigar" else ["*"] * 60
+    rows = zip(range(60), result.scores.tolist(), cigars, ["ok"] * 60, strict=True)
+    assert whole.getvalue().splitlines()[1:] == ["\t".join(map(str, row)) for row in rows]
+
+    sizes, format_packed = [], results.format_packed
+    monkeypatch.setattr(command_line, "_PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(
+        results, "format_packed", lambda *packed: sizes.append(len(packed[0])) or format_packed(*packed)
+    )
+    command_line.write_tsv(result, pieces)
+    assert pieces.getvalue() == whole.getvalue()
+    if scope == "cigar":
+        assert len(sizes) == 9 and sum(sizes) == len(result.cigars) and max(sizes) < len(result.cigars) / 4
+
+
+def test_slices_of_a_result():
+    result = align(ragged_pairs(), Edit(), "cigar", device="cpu")
+    for rows in (slice(2, 9), slice(-3, None), slice(9, 2), slice(None)):
+        assert result[rows].cigar_strings() == result.cigar_strings()[rows]
+        assert result[rows].scores.tolist() == result.scores.tolist()[rows]
+    assert align(ragged_pairs(), Edit(), device="cpu")[3:5].cigars is None
+    with pytest.raises(TypeError, match="takes a slice"):
+        result[0]
+    with pytest.raises(ValueError, match="step 1"):
+        result[::2]
 
 
 def test_command_takes_standard_input_and_keeps_case(seq):
@@ -220,6 +265,27 @@ def test_kernels_cached_by_different_processes_do_not_mix(tmp_path):
         command = [sys.executable, "-c", script, *scopes]
         printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
     assert printed == "['1=1D2=']"
+
+
+def test_kernels_run_where_no_folder_can_hold_them(tmp_path):
+    """As another user without a home, where Numba would fail at import; the folder in its stead goes away."""
+    script = (
+        "import os\n"
+        "from numba.core import caching\n"
+        "caching.CacheImpl._locator_classes = [caching.UserProvidedCacheLocator]\n"
+        "from wfa_kernels import *\n"
+        "print(align(PairBatch.from_strings(['ACGT'], ['AGT']), Edit(), device='cpu').scores.tolist())\n"
+        "assert os.listdir(os.environ['TMPDIR']), 'not used'\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "[1]\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_tells_its_version():
+    assert command("--version").stdout == f"{__version__}\n"
 
 
 def test_output_over_the_input_and_a_full_disk(tmp_path):

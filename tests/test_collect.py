@@ -7,19 +7,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.synthetic import race_rows
+from tests.synthetic import CURRENT, race_rows
 from workflow.race import samples
+from workflow.scripts import ratios
 from workflow.scripts.collect import collect
 
 ROOT = Path(__file__).resolve().parents[1]
 GPU = {"name": "Some GPU", "driver": "1.0"}
 
 
-def write_race(folder, experiment, dataset="uniform_150_e5", **card):
+def write_race(folder, experiment, dataset="uniform_150_e5", changes=None, **card):
     """A race file of one tool and its twin under folder/lane/host/experiment."""
     seconds = {("edlib", "", 1): 1.0}
-    rows = race_rows(dataset, seconds, experiment=experiment)
-    rows += race_rows(dataset, seconds, experiment=experiment, twin=True)
+    changes = {"experiment": experiment} | (changes or {})
+    rows = race_rows(dataset, seconds, **changes) + race_rows(dataset, seconds, **changes, twin=True)
     path = folder / "kick/here" / experiment / f"{dataset}.parquet"
     samples.write(path, rows, {"valid": True, **card})
     return path
@@ -35,11 +36,28 @@ def test_one_experiment_or_all(tmp_path):
         write_race(tmp_path, name)
     write_race(tmp_path / "recorded", "thesis_tab8")
     assert set(collect(tmp_path, tmp_path / "none")["experiment"]) == {"thesis_tab1", "thesis_tab8"}
-    one = collect(tmp_path, tmp_path / "recorded", "thesis_tab8")
+    one = collect(tmp_path, tmp_path / "recorded", "thesis_tab8", host="some-cpu-2c")
     assert set(one["experiment"]) == {"thesis_tab8"}
     assert one["source"].tolist() == ["here"] * 2 + ["recorded"] * 2
     assert one["main"].tolist() == [True, False] * 2
     assert (one["rounds"] == 8).all()
+
+
+def test_only_the_machine_at_hand_is_here(tmp_path):
+    write_race(tmp_path, "thesis_tab1")
+    write_race(tmp_path / "recorded", "thesis_tab1")
+    own = collect(tmp_path, tmp_path / "none", host="some-cpu-2c")
+    assert set(own["source"]) == {"here"}
+    foreign = collect(tmp_path, tmp_path / "recorded", host="another")
+    assert set(foreign["source"]) == {"recorded"}
+    assert len(foreign) == len(own)  # the same race in both folders counts once
+
+
+@pytest.mark.parametrize(("hash_", "stale"), [(CURRENT["edlib", ""], False), ("old", True)])
+def test_other_sources_are_stale_in_tables_and_in_ratios_alike(tmp_path, hash_, stale):
+    path = write_race(tmp_path, "thesis_tab1", changes={"tool_source_hash": hash_})
+    assert set(collect(tmp_path, tmp_path / "none")["stale"]) == {stale}
+    assert bool(ratios.read([path])[0].stale) == stale
 
 
 @pytest.mark.parametrize(

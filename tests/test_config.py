@@ -137,7 +137,34 @@ def test_an_empty_file_is_named(project):
 
 
 def test_a_missing_lane_on_the_command_line(project):
-    assert "'lane' has unknown value 'fast'" in complaint(project, lane="fast")
+    assert complaint(project, lane="fast").startswith("command line: key 'lane' has unknown value 'fast'")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("seed", "x", "key 'seed' must be a whole number"),
+        ("lane", "huge", "key 'lane' has unknown value 'huge'"),
+        ("tables", ["thesis_tab99"], "key 'tables' has unknown value 'thesis_tab99'"),
+        ("lanes", "kick", "unknown key 'lanes'"),
+    ],
+)
+def test_a_bad_value_of_the_command_line_is_not_blamed_on_the_file(project, key, value, said):
+    config = yaml.safe_load((project / CONFIG).read_text())
+    assert complaint(project, config=config | {key: value}).startswith(f"command line: {said}")
+
+
+@pytest.mark.parametrize("file", [CONFIG, LANE, TAB1])
+def test_a_key_that_stands_twice_is_named_with_its_line(project, file):
+    text = (project / file).read_text()
+    key = next(iter(yaml.safe_load(text)))
+    (project / file).write_text(f"{text}{key}: again\n")
+    assert complaint(project) == f"{file}, line {len(text.splitlines()) + 1}: key '{key}' stands twice"
+
+
+def test_a_nested_key_that_stands_twice_is_named(project):
+    (project / LANE).write_text("name: kick\nrounds:\n  min: 5\n  max: 6\n  min: 7\n")
+    assert complaint(project) == f"{LANE}, line 5: key 'min' stands twice"
 
 
 def real_data(project, *rows):
@@ -221,7 +248,7 @@ def test_the_plan_ends_with_code_2_and_one_line():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert re.fullmatch(r"error: config/config.yaml: key 'lane' has unknown value 'fast'; .*\n", done.stderr)
+    assert re.fullmatch(r"error: command line: key 'lane' has unknown value 'fast'; .*\n", done.stderr)
 
 
 @pytest.mark.parametrize("schema", ["config", "lane", "experiment"])

@@ -1,26 +1,33 @@
 """Programs configured in config/external_tools.yaml: what they are given, how they are read, what goes wrong."""
 
+import json
+import subprocess
 import sys
 import textwrap
+import time
 
+import psutil
 import pytest
 import yaml
 
 from tests.judging import answer, check
 from wfa_kernels import Affine, Edit, PairBatch
 from wfa_kernels.result import OK, OVER_LIMIT, UNSUPPORTED
+from workflow import aligners
 from workflow.aligners import Job, ToolConfigError, ToolMissing, _external_config, external
 
 #: Stands in for a program: aligns by gaps alone (its CIGAR is one deletion and one insertion, unless the letters are
 #: equal), takes both input formats, and does what its flags say.
 PROGRAM = """
-import sys
+import os, sys, time
 flags = sys.argv[1:]
-value = {name: flags[flags.index(name) + 1] for name in ("-i", "-p", "-t", "-o", "-g") if name in flags}
+value = {name: flags[flags.index(name) + 1] for name in ("-i", "-p", "-t", "-o", "-g", "--hang") if name in flags}
 if "--version" in flags:
     print("gapper 3.2"); sys.exit()
 if "--fail" in flags:
     print("loading"); print("cannot find a device", file=sys.stderr); sys.exit(3)
+if "--hang" in flags:
+    open(value["--hang"], "w").write(str(os.getpid())); time.sleep(1000)
 if "-i" in value:
     lines = open(value["-i"]).read().splitlines()
     assert all(line[0] == "><"[i % 2] for i, line in enumerate(lines))
@@ -76,6 +83,15 @@ def entry(tmp_path):
 
     make.program = f"'{sys.executable}' {tmp_path}/gapper.py"
     return make
+
+
+def _wait_for(condition, seconds=60):
+    """The condition's first true value; fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+    return value
 
 
 def judge_external(adapter, pairs=EXTERNAL_PAIRS):
@@ -172,6 +188,22 @@ class TestExternal:
         adapter = entry(command=entry.program + " -i {input} -g 1,1,1 --unused {output}")
         with pytest.raises(external.ExternalToolError, match="no output file"):
             judge_external(adapter)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+    def test_program_dies_with_its_killed_worker(self, entry, tmp_path):
+        adapter = entry(f"--hang {tmp_path}/pid")
+        (tmp_path / "settings.json").write_text(json.dumps(adapter.settings))
+        script = (
+            "import json, sys; from wfa_kernels import Affine, PairBatch; from workflow.aligners import Job, external\n"
+            "adapter = external.External(json.load(open(sys.argv[1])))\n"
+            "adapter.prepare(PairBatch.from_strings(['A'], ['A']), Job('score', Affine(90, 1, 1))); adapter.run()\n"
+        )
+        worker = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "settings.json")], cwd=aligners.ROOT)
+        program = psutil.Process(int(_wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())))
+        worker.kill()
+        worker.wait()
+        psutil.wait_procs([program], timeout=20)
+        assert not program.is_running() or program.status() == psutil.STATUS_ZOMBIE
 
     def test_command_keys_the_samples(self, entry):
         assert entry().source_hash() == entry().source_hash() != entry("--negate").source_hash()

@@ -204,8 +204,7 @@ def test_a_stale_ratio_says_so(race):
     assert [s.stale for s in ratios.speedups(read[0], "wavebench-wfa:cpu", "cigar", 2)] == [True]
     figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), read, {})
     assert any("; stale" in axes.get_title(loc="left") for axes in figure.axes)
-    told = " ".join(text.get_text() for text in figure.findobj(plotting.plt.Text)).replace("\n", " ")
-    assert "stale, measured with other sources of our kernel or of the tool: Nanopore" in told
+    assert "Stale, measured with other sources of our kernel or the tool: every data set." in words(figure)
     check_text(figure)
 
 
@@ -216,11 +215,40 @@ def test_fig10_shows_hosts_reasons_and_stand_ins(race):
         race("nanopore", {OURS: 1.0, ("edlib", "", 2): 3.0}, failed=[("parasail", "scan", "timeout")]),
     ])  # fmt: skip
     figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), races, {})
-    told = "\n".join(text.get_text() for text in figure.findobj(plotting.plt.Text))
-    told += "\n".join(axes.get_title(loc="left") for axes in figure.axes)
+    told = words(figure)
     assert "some-cpu-2c" in told and "simulated stand-ins" in told and "2 threads each" in told
-    assert "Parasail (scan): timeout (Nanopore)" in told.replace("\n", " ")
+    assert "No ratio, timeout: Parasail (scan) on Nanopore." in told
     check_text(figure)
+
+
+def words(figure):
+    """All text of a figure in one line."""
+    told = [text.get_text() for text in figure.findobj(plotting.plt.Text)]
+    return " ".join(" ".join(told + [axes.get_title(loc="left") for axes in figure.axes]).split())
+
+
+def test_fig10_tells_a_reason_once_for_all_its_tools(race):
+    tools = {("parasail", name, 2): 5.0 for name in ("striped", "scan")}
+    races = ratios.read([
+        race("pacbio_hifi", {OURS: 1.0} | tools, coverage=0.07),
+        race("nanopore", {OURS: 1.0, ("edlib", "", 2): 3.0, ("wavebench-bpm", "cpu", 2): 9.0}),
+    ])  # fmt: skip
+    for row in races[0].rows:
+        if row["tool"] == "wavebench-wfa":
+            row["coverage"] = 1.0
+    figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), races, {})
+    told = words(figure)
+    assert told.count("refused more than 1 %") == 1
+    assert "refused more than 1 % of the pairs: Parasail (striped, scan) on PacBio HiFi." in told
+    assert "BPM" not in told  # our other kernels are no peers
+    notes = [text.get_text() for text in figure.findobj(plotting.plt.Text) if "•" in text.get_text()]
+    assert all(len(line) <= 68 for text in notes for line in text.splitlines())
+    check_text(figure)
+
+
+def test_names_of_one_tool_share_a_bracket():
+    assert thesis_fig10.listed(["Parasail (scan)", "Edlib", "Parasail (diag)"]) == "Parasail (scan, diag), Edlib"
+    assert thesis_fig10.listed(["WFA2-lib", "WFA2-lib (BiWFA)"]) == "WFA2-lib, WFA2-lib (BiWFA)"
 
 
 def test_fig10_of_the_thesis_is_computed_from_its_table():

@@ -72,6 +72,24 @@ def test_seq_from_standard_input(monkeypatch):
     assert pairs_of(read_pairs("-")) == EXPECTED
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "^standard input: is empty"),
+        (b">A\n", "^standard input: line 1: odd number"),
+        (b">A\n>C\n", "^standard input: line 2 must start with '<'"),
+        (b"@a\nA\n+\n!\n", "^standard input: FASTQ holds one side"),
+        (b"hello\n", "^standard input: line 1 starts with 'h'"),
+        (gzip.compress(SEQ, mtime=0)[:15], "^standard input: truncated or damaged gzip"),
+    ],
+    ids=["empty", "no text", "prefix", "FASTQ", "other", "gzip"],
+)
+def test_standard_input_is_named(monkeypatch, content, message):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(PairsError, match=message):
+        read_pairs("-")
+
+
 def test_slice_is_written(tmp_path):
     write_seq(batch_of(EXPECTED)[1:], tmp_path / "x.seq")
     assert pairs_of(read_pairs(tmp_path / "x.seq")) == EXPECTED[1:]
@@ -116,6 +134,8 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
         (b"", "x.seq: is empty"),
         (b"\n\n", "x.seq: is empty"),
         (b">A\n<A\n>C\n", "x.seq: line 3: odd number of lines"),
+        (b">A\n<A\n>C", "x.seq: line 3: odd number of lines"),
+        (b">A\n<A\n>", "x.seq: line 3: odd number of lines"),
         (b">A\n<A\n<C\n>C\n", "x.seq: line 3 must start with '>' and the pattern, not '<'"),
         (b">A\nACGT\n>B\nACGT\n", "x.seq: line 2 must start with '<' and the text, not 'A' .FASTA.*two files"),
         (b">A\n<A\n\n>C\n<C\n", "x.seq: line 3 must start with '>' and the pattern, not an empty line"),

@@ -1,6 +1,8 @@
 """PairBatch: construction, slices, Arrow files."""
 
+import errno
 import json
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wfa_kernels import PairBatch, PairsError
+from wfa_kernels import PairBatch, PairsError, pairs
 
 SEQUENCES = st.lists(st.tuples(st.binary(max_size=30), st.binary(max_size=30)), max_size=20)
 
@@ -51,11 +53,50 @@ def test_content_hash_is_of_the_pairs_not_of_the_buffer():
 
 @pytest.mark.parametrize(
     ("patterns", "texts", "message"),
-    [(["A"], [], "1 patterns but 0 texts"), (["Ä"], ["A"], "a pattern holds 'Ä'"), (["A"], ["→"], "a text holds")],
+    [
+        (["A"], [], "1 patterns but 0 texts"),
+        (["Ä"], ["A"], "a pattern holds 'Ä'"),
+        (["A"], ["→"], "a text holds"),
+        ("ACG", ["A", "C", "G"], "patterns must be a list of sequences, not one str"),
+        (["A", "C", "G"], b"ACG", "texts must be a list of sequences, not one bytes"),
+        (["A"], bytearray(b"A"), "texts must be a list of sequences, not one bytearray"),
+    ],
 )
 def test_from_strings_refuses(patterns, texts, message):
     with pytest.raises(PairsError, match=message):
         PairBatch.from_strings(patterns, texts)
+
+
+@pytest.mark.parametrize("row", [-1, 3, 2**40])
+def test_a_row_that_is_not_there(row):
+    made = batch((b"ACGT", b"ACG"), (b"T", b"TT"), (b"", b"A"))
+    for ask in (made.pair, lambda i: made.take([0, i]), lambda i: made.take(np.array([i]))):
+        with pytest.raises(IndexError, match=f"no pair {row} in a batch of 3 pairs"):
+            ask(row)
+
+
+def test_take_is_the_rows_in_that_order():
+    made = batch((b"ACGT", b"ACG"), (b"T", b"TT"), (b"", b"A"))
+    for rows in ([2, 0, 2], np.array([1], np.uint8), []):
+        taken = made.take(rows)
+        assert [taken.pair(i) for i in range(len(taken))] == [made.pair(int(i)) for i in rows]
+    with pytest.raises(TypeError, match="rows must be integers"):
+        made.take([0.5])
+    with pytest.raises(TypeError, match="rows must be integers"):
+        made.take([True, False, True])
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62)), max_size=20), st.integers(1, 7))
+def test_cells_are_exact_whatever_the_lengths(lengths, chunk):
+    a, b = np.array(lengths, np.int64).reshape(-1, 2).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "_CHUNK", chunk)
+        assert pairs._sum_of_products(a, b) == sum(x * y for x, y in lengths)
+
+
+def test_cells_of_many_long_pairs_do_not_wrap_around():
+    lengths = np.full(100_000, 2**31 - 1)
+    assert pairs._sum_of_products(lengths, lengths) == 100_000 * (2**31 - 1) ** 2
 
 
 @pytest.mark.parametrize(
@@ -109,6 +150,30 @@ def test_arrow_faults_name_file_and_column(tmp_path):
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         with pytest.raises(PairsError, match=message):
+            PairBatch.from_arrow(path)
+
+
+def test_an_arrow_file_cut_short(tmp_path):
+    path = tmp_path / "x.arrow"
+    batch((b"ACGT" * 100, b"ACG")).to_arrow(path)
+    whole = path.read_bytes()
+    for size in range(0, len(whole), 50):
+        path.write_bytes(whole[:size])
+        with pytest.raises(PairsError, match="x.arrow: not an Arrow IPC file"):
+            PairBatch.from_arrow(path)
+
+
+def test_what_keeps_an_arrow_file_from_being_read_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "x.arrow"
+    batch((b"A", b"A")).to_arrow(path)
+    with pytest.raises(PairsError, match="cannot be read .it is a directory"):
+        PairBatch.from_arrow(tmp_path)
+    for error, message in (
+        (PermissionError(errno.EACCES, "Failed to open local file"), "Permission denied"),
+        (OSError("Memory mapping file failed: Cannot allocate memory"), "Cannot allocate memory"),
+    ):
+        monkeypatch.setattr(pa, "memory_map", mock.Mock(side_effect=error))
+        with pytest.raises(PairsError, match=f"x.arrow: cannot be read .*{message}"):
             PairBatch.from_arrow(path)
 
 

@@ -7,33 +7,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
 import yaml
 
-from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, align, pack_strings
-from workflow.race import bundle, engine, oracle, samples, statistics
+from tests.synthetic_pairs import random_pairs
+from workflow.race import bundle, engine, oracle, planning, prepared, samples
+from workflow.race import race as one_race
 from workflow.race.__main__ import main
-from workflow.race.cells import subset_sizes
-from workflow.race.lock import host_lock
-from workflow.race.verify import INVALID, cigar_costs, output_hash, verify
+from workflow.race.cells import Key, round_order
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def random_pairs(n, length, seed=1):
-    """n pairs of about the given length with a few edits."""
-    rng = np.random.default_rng(seed)
-    patterns, texts = [], []
-    for _ in range(n):
-        pattern = rng.choice(list(b"ACGT"), length).astype(np.uint8)
-        text = pattern.copy()
-        text[rng.integers(0, length, 3)] = ord("A")
-        patterns.append(pattern.tobytes())
-        texts.append(np.delete(text, rng.integers(0, length)).tobytes())
-    return PairBatch.from_strings(patterns, texts, {"model": "uniform", "length_bp": str(length), "error": "0.05"})
 
 
 @pytest.fixture
@@ -45,7 +32,10 @@ def arena(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     random_pairs(40, 60).to_arrow(tmp_path / "data" / "small.arrow")
 
-    def race(tools, twin="honest", penalties="edit", scopes=("score", "cigar"), threads=(1,), timeout=20, **run):
+    def race(
+        tools, twin="honest", penalties="edit", scopes=("score", "cigar"), threads=(1,), timeout=20, cores=2, **run
+    ):
+        monkeypatch.setattr(planning, "usable_cores", lambda: cores)
         (tmp_path / "experiment.yaml").write_text(yaml.safe_dump({
             "id": "fake", "penalties": penalties, "scopes": list(scopes), "threads": list(threads),
             "datasets": ["small"], "tools": list(tools), "twin": twin,
@@ -128,18 +118,90 @@ def test_refused_pairs_lower_coverage_not_recall(arena):
 
 
 def test_affine_race_rescored_and_shards(arena):
-    frame, _, _ = arena(["honest"], penalties=[4, 6, 2], threads=(1, 2))
+    frame, _, _ = arena(["honest"], penalties=[4, 6, 2], threads=(1, "all"))
     rows = frame[(frame["scope"] == "cigar") & ~frame["twin"]]
     assert sorted(rows["threads"].unique().tolist()) == [1, 2]
     assert (rows["recall_affine"] == 1).all() and (rows["penalties"] == "4,6,2").all()
 
 
 def test_a_slow_tool_runs_few_pairs_but_one_for_every_shard(arena):
-    frame, _, _ = arena(["honest", "plodder"], threads=(1, 2), scopes=["score"])
+    frame, _, _ = arena(["honest", "plodder"], threads=(1, "all"), scopes=["score"])
     pairs = frame[frame["tool"] == "plodder"].groupby("threads")["pairs"].max()
     assert pairs.to_dict() == {1: 1, 2: 3}
     ours = frame[(frame["tool"] == "honest") & ~frame["twin"]]
     assert {1, 40} <= set(ours[ours["threads"] == 1]["pairs"]) and {3, 40} <= set(ours[ours["threads"] == 2]["pairs"])
+
+
+def test_prepared_cells_of_all_workers_share_one_budget(arena, tmp_path, monkeypatch):
+    arena(["honest", "keeper"], twin="keeper")
+    most = max(map(int, (tmp_path / "most-held").read_text().split()))
+    assert most == 4, "two scopes of a tool and its twin"
+    (tmp_path / "most-held").unlink()
+    monkeypatch.setattr(prepared, "PREPARED_SHARE", 0)
+    frame, _, _ = arena(["keeper"], twin="keeper")
+    assert set((tmp_path / "most-held").read_text().split()) == {"1"}
+    assert (frame["status"] == "ok").all() and (frame["recall_native"] == 1).all()
+
+
+def test_a_wrong_oracle_is_not_a_tools_fault(arena, tmp_path):
+    _, card, _ = arena(["honest"], scopes=["score"])
+    assert card["confirmed"] == {"edit": 40}
+    (kept,) = (tmp_path / "store" / "exact").glob("*.npy")
+    arena(["honest", "liar"], scopes=["score"])  # a tool that is wrong is blamed, and the count is still known
+    assert samples.read(tmp_path / "out" / "small.parquet")[1]["confirmed"] == {"edit": 40}
+    scores = np.load(kept)
+    scores[5] += 1
+    np.save(kept, scores)
+    with pytest.raises(oracle.OracleError, match="pair 5: edit costs"):
+        arena(["honest", "refuser"], scopes=["score"])
+
+
+def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path):
+    frame, card, _ = arena(["honest", "logbook", "logbook:b", "crasher"], twin="logbook")
+    ran = frame[frame["pairs"] > 0].drop_duplicates(["tool", "variant", "scope", "threads", "pairs", "twin"])
+    cells = [
+        Key(f"{r.tool}:{r.variant}" if r.variant else r.tool, r.scope, r.threads, r.pairs, r.twin)
+        for r in ran.itertuples()
+    ]
+    expected = [
+        f"{key.tool} {key.scope}"
+        for number in range(1, card["rounds"]["cpu"] + 1)
+        for key in round_order(card["seed"], number, cells)
+        if key.tool.startswith("logbook")
+    ]
+    logged = (tmp_path / "log").read_text().splitlines()
+    assert logged[-len(expected) :] == expected and len(expected) >= 6 * 5
+    _, again, _ = arena(["logbook", "honest"], twin="logbook")
+    assert again["seed"] != card["seed"]
+
+
+def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
+    frame, _, _ = arena(["honest", "pooled:pool"], scopes=["score"], threads=(1, "all"), cores=3)
+    rows = frame[frame["tool"] == "pooled"]
+    assert rows["threads"].unique().tolist() == [3] and rows["variant"].unique().tolist() == ["pool"]
+    assert (rows["status"] == "ok").all() and (rows["recall_native"] == 1).all()
+    told = {tuple(line.split()) for line in (tmp_path / "threads").read_text().splitlines()}
+    assert {(tool, threads, environment) for tool, _, threads, environment in told} == {
+        ("honest", "1", "1"), ("pooled", "3", "3"),
+    }  # fmt: skip
+    assert len({process for tool, process, *_ in told if tool == "pooled"}) == 1
+    assert len({process for tool, process, *_ in told if tool == "honest"}) == 4, "three shards and the twin"
+
+
+def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
+    monkeypatch.setattr(one_race, "ENOUGH", -1)
+    _, card, _ = arena(["honest"], scopes=["score"])
+    assert card["rounds"] == {"cpu": 6}, "all rounds fit"
+    passed, admit = [0], one_race.Race._admit
+
+    def slow_admission(race):
+        passed[0] += 1000
+        return admit(race)
+
+    monkeypatch.setattr(one_race.Race, "_admit", slow_admission)
+    monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
+    _, card, _ = arena(["honest", "score-only"], scopes=["score"])
+    assert card["rounds"] == {"cpu": 5}, "no more than the fewest"
 
 
 def test_unchanged_race_comes_from_the_store(arena):
@@ -195,114 +257,10 @@ def workers_of(pid):
         return []
 
 
-def test_two_races_never_overlap(tmp_path):
-    lock = tmp_path / "lock"
-    script = (
-        "import sys, time; from workflow.race.lock import host_lock\n"
-        "with host_lock(sys.argv[1], poll_s=0.02):\n"
-        "    print('in', time.monotonic(), flush=True); time.sleep(0.3); print('out', time.monotonic(), flush=True)\n"
-    )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    spans = sorted([float(line.split()[1]) for line in p.communicate()[0].splitlines()] for p in processes)
-    assert len(spans) == 3 and all(a[1] <= b[0] for a, b in zip(spans[:-1], spans[1:], strict=True))
-
-
-def test_lock_dies_with_its_process(tmp_path):
-    lock = tmp_path / "lock"
-    script = (
-        "import sys, time; from workflow.race.lock import host_lock\n"
-        "with host_lock(sys.argv[1]): print('in', flush=True); time.sleep(60)\n"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline() == "in\n"
-    holder.kill()
-    holder.wait()
-    begin = time.monotonic()
-    with host_lock(lock, poll_s=0.02):
-        assert time.monotonic() - begin < 5
-
-
 def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):
     (tmp_path / "store").write_text("a file stands here")
     with pytest.raises(engine.EngineError, match="store: cannot be written"):
         arena(["honest"])
-
-
-def test_subset_sizes_end_with_all():
-    assert subset_sizes(1) == [1] and subset_sizes(100) == [1, 2, 7, 25, 100]
-
-
-@pytest.mark.parametrize(
-    ("cigar", "cost"),
-    [("2=1X1I1=", 1 + 2), ("2=1X1=1I", INVALID), ("2=1X1I", INVALID), ("3=1I1=", INVALID), ("2=1X1I1=1D", INVALID)],
-)
-def test_cigar_costs(cigar, cost):
-    pairs = PairBatch.from_strings(["ACGT"], ["ACTCT"])
-    packed, offsets = pack_strings([cigar])
-    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), packed, offsets)
-    assert cigar_costs(pairs, result, (1, 1, 1)).tolist() == [cost]
-
-
-def test_split_gap_is_one_gap():
-    pairs = PairBatch.from_strings(["AA"], ["AACC"])
-    packed, offsets = pack_strings(["2=1I1I"])
-    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), packed, offsets)
-    assert cigar_costs(pairs, result, (4, 6, 2)).tolist() == [10]
-
-
-def test_verdict_judges_answered_pairs_only():
-    pairs = random_pairs(10, 30)
-    exact = align(pairs, Edit(), device="cpu").scores
-    status = np.zeros(10, np.uint8)
-    status[:4] = 2
-    scores = np.where(status == 0, exact, -1).astype(np.int32)
-    scores[9] += 1
-    verdict = verify(pairs, AlignmentResult(scores, status), Edit(), exact, first=100)
-    assert (verdict.coverage, verdict.recall_native, verdict.recall_affine) == (0.6, 5 / 6, None)
-    assert verdict.failing[0][0] == 109 and verdict.refused == {"out_of_memory": 4}
-
-
-def test_output_hash_sees_every_part():
-    pairs = random_pairs(5, 30)
-    result = align(pairs, Edit(), "cigar", device="cpu")
-    other = AlignmentResult(result.scores, result.status, result.cigars ^ np.uint32(16), result.cigar_offsets)
-    assert output_hash(result) != output_hash(other) and output_hash(result) == output_hash(result)
-
-
-@pytest.mark.parametrize("penalties", [Edit(), Affine(4, 6, 2), Affine(3, 0, 1)])
-def test_oracle_agrees_with_itself_and_refuses_a_wrong_one(tmp_path, penalties):
-    pairs = random_pairs(30, 50)
-    scores = np.load(oracle.exact_scores(pairs, penalties, tmp_path, "key"))
-    assert oracle.confirm(pairs, penalties, scores) == 30
-    scores[7] += 1
-    with pytest.raises(oracle.OracleError, match="pair 7"):
-        oracle.confirm(pairs, penalties, scores)
-
-
-def test_median_interval_is_of_order_statistics():
-    values = [5.0, 1, 4, 2, 3, 6]
-    assert statistics.median_interval(values) == (3.5, 1, 6)
-    assert statistics.order_statistic_ranks(12) == (2, 9)
-
-
-def test_interval_covers_the_median_as_often_as_it_says():
-    rng = np.random.default_rng(3)
-    draws = rng.exponential(size=(4000, 9))
-    inside = [low <= np.log(2) <= high for _, low, high in map(statistics.median_interval, draws)]
-    assert 0.95 <= np.mean(inside) <= 0.995
-
-
-def test_twin_verdict():
-    rng = np.random.default_rng(5)
-    even = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1 + rng.normal(0, 0.01, 8))
-    slow = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1.1 + rng.normal(0, 0.01, 8))
-    near = statistics.twin_verdict(np.full(8, 1.0), np.full(8, 1.02))
-    assert even["even"] and near["even"] and not slow["even"]
-    with pytest.raises(ValueError, match="5 rounds"):
-        statistics.twin_verdict([1, 1], [1, 1])
 
 
 def test_bundle_goes_round(arena, tmp_path):
@@ -316,16 +274,15 @@ def test_bundle_goes_round(arena, tmp_path):
     assert moved.read_bytes() == (placed / "small.parquet").read_bytes()
 
 
-def test_bundle_refuses_what_is_none(tmp_path, capsys):
-    (tmp_path / "bad.zip").write_bytes(b"no zip")
-    assert main(["import", str(tmp_path / "bad.zip"), "--recorded", str(tmp_path / "r")]) == 2
-    assert "bad.zip: not a bundle" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tools": ["nonesuch"]}, "unknown 'nonesuch'"),
+        ({"tools": ["nonesuch"]}, "unknown 'nonesuch' (known are absent, "),
+        ({"tools": "honest"}, "key 'tools' must be a list of ids of tools, not 'honest'"),
+        ({"penalties": [4, 6]}, "key 'penalties' must be edit, or [mismatch >= 1, "),
+        ({"datasets": 5}, "key 'datasets' must be a list of names of data sets, not 5"),
+        ({"threads": [3]}, "key 'threads' must be a list of: 1, all, not [3]"),
+        ({"datasets": ["large"]}, "holds no <dataset>.arrow of"),
         ({"penalties": [0, 6, 2]}, "mismatch must be an integer >= 1"),
         ({"scopes": None}, "'scopes' is missing"),
     ],
@@ -336,8 +293,41 @@ def test_bad_experiment_is_one_message(arena, tmp_path, capsys, change, message)
     for key, value in change.items():
         experiment.pop(key) if value is None else experiment.update({key: value})
     (tmp_path / "experiment.yaml").write_text(yaml.safe_dump(experiment))
-    code = main([
+    assert run_fake(tmp_path) == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"rounds": {"min": 4, "max": 9}},
+            "lane.yaml: key 'rounds' must be {min, max}, whole numbers, 5 <= min",
+        ),
+        ({"rounds": {"min": 9, "max": 8}}, "5 <= min <= max, not {'max': 8, 'min': 9}"),
+        ({"race_seconds": "long"}, "lane.yaml: key 'race_seconds' must be a number of seconds > 0, not 'long'"),
+        ({"narrow": {"fake": {"scopes": ["path"]}}}, "key 'narrow.fake.scopes' must be a list of: score, cigar"),
+    ],
+)
+def test_bad_lane_is_one_message(arena, tmp_path, capsys, change, message):
+    arena(["honest"], scopes=["score"])
+    lane = yaml.safe_load((tmp_path / "lane.yaml").read_text()) | change
+    (tmp_path / "lane.yaml").write_text(yaml.safe_dump(lane))
+    assert run_fake(tmp_path) == 2 and message in capsys.readouterr().err
+
+
+def test_bad_data_and_host_are_found_before_the_first_race(arena, tmp_path, capsys):
+    arena(["honest"], scopes=["score"])
+    (tmp_path / "data" / "bad.arrow").write_bytes(b"no arrow")
+    (tmp_path / "out" / "small.parquet").unlink()
+    assert run_fake(tmp_path, "--datasets", "small,bad") == 2
+    assert "bad.arrow" in capsys.readouterr().err and not list((tmp_path / "out").iterdir())
+    assert run_fake(tmp_path, "--datasets", "nonesuch") == 2 and "nonesuch.arrow" in capsys.readouterr().err
+    assert run_fake(tmp_path, "--host", "a/b") == 2 and "--host 'a/b': must be" in capsys.readouterr().err
+
+
+def run_fake(tmp_path, *further):
+    """Exit code of the command line on the files of an arena."""
+    return main([
         "run", "--experiment", str(tmp_path / "experiment.yaml"), "--lane", str(tmp_path / "lane.yaml"), "--data",
-        str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--store", str(tmp_path / "store"),
+        str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--store", str(tmp_path / "store"), *further,
     ])  # fmt: skip
-    assert code == 2 and message in capsys.readouterr().err

@@ -128,6 +128,12 @@ def test_refused_pairs_are_counted():
     assert found["refused"] == ["Edlib: over limit, 12 pairs"]
 
 
+def test_answers_that_could_not_be_checked_are_told(report):
+    assert summary.verification([measurement()])["unverified"] == []
+    words = plain(report(two_tools(verified=19_000)))
+    assert "which are not counted: Edlib on uniform_150_e5 (19000 of 20000 answers verified); wavebench WFA" in words
+
+
 def test_a_foreign_page_is_named(tmp_path):
     (tmp_path / "thesis_tab1.html").write_text(table_html.page("x", "no table"))
     with pytest.raises(ValueError, match=r"thesis_tab1\.html"):

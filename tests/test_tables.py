@@ -1,19 +1,17 @@
 """Tables: every value in its cell, nothing empty, the tidy file as promised."""
 
-import csv
 import importlib
-import json
 from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.synthetic import measurement, write_measurements
+from tests.synthetic import measurement
+from tests.tables import ROOT, cells, drawer, read_csv
 from wfa_kernels import PairBatch
 from workflow.scripts.format_numbers import count, percent, significant
 
-ROOT = Path(__file__).resolve().parents[1]
 TIDY = [
     "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
     "metric", "penalties", "input", "quantity", "unit", "value", "ci_low", "ci_high", "rounds", "recall_native",
@@ -21,36 +19,10 @@ TIDY = [
 ]  # fmt: skip
 
 
-def read_csv(path):
-    with open(path, newline="", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
-
 @pytest.fixture
 def make(tmp_path):
     """make(table, rows) draws up a table from collected rows and gives the path without suffix."""
-
-    def make(table, rows, lane="kick", real_data=""):
-        write_measurements(tmp_path / "m.parquet", rows)
-        command = importlib.import_module(f"workflow.scripts.tables.{table}").main
-        arguments = {
-            "measurements": tmp_path / "m.parquet",
-            "paper": ROOT / f"config/papers/{table}.csv",
-            "config": ROOT / f"config/experiments/{table}.yaml",
-            "lane": ROOT / f"config/lanes/{lane}.yaml",
-            "real-data": real_data,
-            "out": tmp_path / "out" / table,
-        }
-        run = CliRunner().invoke(command, [f"--{name}={value}" for name, value in arguments.items()])
-        assert run.exit_code == 0, run.output
-        return tmp_path / "out" / table
-
-    return make
-
-
-def cells(out, **wanted):
-    rows = read_csv(f"{out}.csv")
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return drawer(tmp_path)
 
 
 def test_paper_values_stand_in_their_cells(make):
@@ -106,72 +78,16 @@ def test_tidy_holds_each_paper_value_once_in_seconds(make):
     assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c")]
 
 
-def test_a_wrong_tool_that_claims_exactness_is_struck_out(make):
-    out = make("thesis_tab1", [measurement(recall_native=0.99996)])
-    text = Path(f"{out}.md").read_text()
-    assert "~~250 s ±0.60 %~~ · 20K of 10M pairs **(recall 99.996 %)**" in text
-    assert "<s>250 s ±0.60 %</s>" in Path(f"{out}.html").read_text()
-    assert cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")[0]["struck_out"] == "true"
-
-
-def test_a_heuristic_tool_and_an_affine_recall_are_not_struck_out(make):
-    text = Path(f"{make('thesis_tab1', [measurement(recall_native=0.9, exact=False)])}.md").read_text()
-    assert "~~" not in text
-    row = measurement(experiment="thesis_tab8", metric="affine", penalties="4,6,2", recall_affine=0.696)
-    text = Path(f"{make('thesis_tab8', [row])}.md").read_text()
-    assert "R 69.6 % · 20K of 100M pairs" in text and "~~" not in text
-
-
-def test_doubts_stand_beside_the_time(make):
-    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.995,
-                      refused=json.dumps({"over_limit": 100}))  # fmt: skip
-    text = Path(f"{make('thesis_tab1', [row])}.md").read_text()
-    assert "**(coverage 99.5 %, stale, race invalid)**" in text
-    assert "Race of uniform_150_e5 on some-cpu-2c: twins uneven (x: ratio 1.080)" in text
-    assert "100 of 20000 pairs refused: over limit (Edlib, 150 nt e = 5 %)" in text and "{" not in text
-
-
-def test_refused_pairs_do_not_carry_the_time(make):
-    few = measurement(coverage=0.995, refused='{"out_of_memory": 100}')
-    (cell,) = cells(make("thesis_tab1", [few]), source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
-    assert float(cell["time_s"]) == pytest.approx(0.5 / 19_900 * 10_000_000) and cell["gcups_end_to_end"] == ""
-    assert "coverage 99.5 %" in cell["note"]
-
-
-def test_a_tool_that_refused_many_pairs_has_no_scaled_time(make):
-    most = measurement(pairs=29, coverage=2 / 29, refused='{"out_of_memory": 27}', median_s=0.1)
-    none = measurement(tool="rapidfuzz", coverage=0.0, refused='{"unsupported": 20000}')
-    out = make("thesis_tab1", [most, none])
-    (cell,) = cells(out, source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
-    assert cell["status"] == "refused 93 %: answered 2 of 29 pairs in 0.100 s; refused: 27 out of memory"
-    assert (cell["time_s"], cell["ci_low_s"], cell["gcups_end_to_end"]) == ("", "", "")
-    assert (cell["time_measured_s"], cell["pairs_measured"]) == ("0.1", "29")
-    assert "| *refused 93 %* |" in Path(f"{out}.md").read_text()
-    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["status"] == "ok"]
-    kept = {r["quantity"]: (r["value"], r["pairs"]) for r in tidy}
-    assert kept["time_end_to_end"] == ("0.1", "29") and kept["coverage"] == ("0.0689655172", "29")
-    (cell,) = cells(out, source="here", tool="rapidfuzz", scope="cigar", dataset="uniform_150_e5")
-    assert cell["status"].startswith("all refused: answered 0 of 20000 pairs") and cell["time_s"] == ""
-
-
-def test_few_pairs_are_answered_pairs(make):
-    row = measurement(pairs=30, coverage=0.99, refused="{}", cells=None)
-    assert "few pairs" not in Path(f"{make('thesis_tab1', [row])}.md").read_text().split("Times are medians")[0]
-    row["coverage"] = 29 / 30
-    out = make("thesis_tab1", [row])
-    (tidy,) = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["quantity"] == "coverage"]
-    assert "few pairs" in tidy["note"]
-
-
-def test_a_time_of_idle_threads_is_marked(make):
-    rows = [measurement(threads=16, pairs=10), measurement(threads=1, pairs=10)]
-    of = {r["threads"]: r["note"] for r in cells(make("thesis_tab1", rows), source="here", tool="edlib", scope="cigar")
-          if r["status"] == "ok"}  # fmt: skip
-    assert "fewer pairs than threads" in of["16"] and "fewer pairs than threads" not in of["1"]
-
-
-def test_a_time_from_few_pairs_is_marked(make):
-    assert "**(few pairs)**" in Path(f"{make('thesis_tab1', [measurement(pairs=4)])}.md").read_text()
+def test_a_librarys_own_thread_pool_has_a_row_of_its_own(make):
+    rows = [measurement(tool="rapidfuzz", variant=variant, threads=threads, median_s=seconds, scope="score")
+            for variant, threads, seconds in (("", 1, 1.0), ("", 2, 0.5), ("pool", 2, 0.6))]  # fmt: skip
+    experiment = yaml.safe_load((ROOT / "config/experiments/thesis_tab1.yaml").read_text())
+    experiment["tools"] = list(dict.fromkeys([*experiment["tools"], "rapidfuzz", "rapidfuzz:pool"]))
+    text = Path(f"{make('thesis_tab1', rows, experiment=experiment)}.md").read_text()
+    told = [line.split(" | ")[:3] for line in text.splitlines() if line.startswith("| RapidFuzz") and "kick" in line]
+    assert [(name.strip("| "), threads) for name, _, threads in told] == [
+        ("RapidFuzz", "1"), ("RapidFuzz", "2 (all)"), ("RapidFuzz (own thread pool)", "2 (all)")
+    ]  # fmt: skip
 
 
 def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
@@ -201,10 +117,10 @@ def test_a_data_set_that_the_lane_narrows_away_is_not_in_it(make):
 
 
 def test_our_gpu_kernel_has_a_row_that_says_when_there_is_no_gpu(make):
-    absent = measurement(tool="wavebench-wfa", variant="fast", quantity="time_end_to_end_pageable", pairs=0, rounds=0,
+    absent = measurement(tool="wavebench-edit", variant="fast", quantity="time_end_to_end_pageable", pairs=0, rounds=0,
                          status="not_installed", reason="no GPU here", median_s=None, recall_native=None)  # fmt: skip
     out = make("thesis_tab1", [measurement(), absent])
-    (ours,) = cells(out, row="wavebench WFA (GPU)", scope="cigar", dataset="uniform_150_e5", source="here")
+    (ours,) = cells(out, row="wavebench, fast design (GPU)", scope="cigar", dataset="uniform_150_e5", source="here")
     assert ours["status"] == "not installed: no GPU here"
     (theirs,) = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5", source="here")
     assert theirs["status"] == "no GPU: not measured on a host without one"
@@ -297,7 +213,8 @@ def test_every_experiment_tool_has_a_row():
         experiment = yaml.safe_load((ROOT / f"config/experiments/{table}.yaml").read_text())
         layout = module.make_layout(experiment, "", [])
         for scope in experiment["scopes"]:
-            assert set(experiment["tools"]) <= {row.tool for row in layout.rows if row.scope == scope}
+            named = {tool.split("@")[0] for tool in experiment["tools"]}  # "@": another quantity of the same tool
+            assert named <= {row.tool for row in layout.rows if row.scope == scope}
 
 
 @pytest.mark.parametrize(

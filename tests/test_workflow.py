@@ -130,7 +130,20 @@ def test_fewer_experiments_have_a_plan():
 def test_a_bad_key_is_one_message_without_a_trace():
     done = snakemake(ROOT, "-n", "--config", "lanes=kick", check=False)
     assert done.returncode == 2
-    assert "config/config.yaml: unknown key 'lanes'; allowed are" in done.said
+    assert "error: command line: unknown key 'lanes'; allowed are" in done.said
+    assert "Traceback" not in done.said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("seed: [1", "expected ',' or ']'"), ("seed: 1\nseed: 2", "key 'seed' stands twice")]
+)
+def test_a_broken_configuration_is_one_message_before_snakemake_reads_it(tmp_path, line, said):
+    project = copy_of_the_project(tmp_path)
+    config = project / "config/config.yaml"
+    config.write_text(f"lane: tiny\n{line}\n")
+    done = snakemake(project, "-n", check=False)
+    assert done.returncode == 2
+    assert re.search(rf"error: config/config.yaml, line \d+: {re.escape(said)}", done.said), done.said
     assert "Traceback" not in done.said
 
 
@@ -195,7 +208,11 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
 @pytest.mark.slow
 def test_snakemakes_own_report(finished, tmp_path):
     snakemake(finished, "--report", str(tmp_path / "snakemake.html"))
-    assert (tmp_path / "snakemake.html").stat().st_size > 10_000
+    page = (tmp_path / "snakemake.html").read_text()
+    for figure in ("thesis_fig1", "thesis_fig10"):
+        caption = (finished / f"workflow/report/captions/{figure}.rst").read_text()
+        assert caption.split(".")[0] in page
+    assert "numbers beside those of each host" in page and "what was wrong with it" in page
 
 
 @pytest.mark.slow

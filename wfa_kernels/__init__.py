@@ -7,7 +7,12 @@
 Importing compiles nothing and needs no GPU.
 """
 
-from wfa_kernels.api import AlignError, align, gpu_problem
+from wfa_kernels import cache_folder
+
+cache_folder.ensure()  # before the kernels below are declared
+
+# ruff: noqa: E402 (imports after a call)
+from wfa_kernels.api import AlignError, align, gpu_problem, pin_pairs, release_gpu_memory
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
 from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
@@ -28,6 +33,8 @@ __all__ = [
     "format_packed",
     "gpu_problem",
     "pack_strings",
+    "pin_pairs",
     "read_pairs",
+    "release_gpu_memory",
     "write_seq",
 ]

@@ -7,11 +7,13 @@ import sys
 import click
 from tqdm import tqdm
 
-from wfa_kernels import Affine, AlignError, Edit, PairsError, PenaltyError, align
+from wfa_kernels import Affine, AlignError, Edit, PairsError, PenaltyError, __version__, align
 from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DESIGNS, DEVICES, SCOPES
 from wfa_kernels.formats import read_pairs
 from wfa_kernels.result import STATUS_NAMES
 
+#: Pairs whose CIGARs are text at the same time: that of a whole batch may be many times the batch.
+_PAIRS_AT_ONCE = 1 << 13
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -59,20 +61,22 @@ def _output(path):
 
 def write_tsv(result, sink):
     """Write ``index score cigar status``, tab-separated with a header; ``*`` = no CIGAR or no alignment."""
-    cigars = result.cigar_strings() if result.cigars is not None else ["*"] * len(result)
     sink.write("index\tscore\tcigar\tstatus\n")
-    names = [STATUS_NAMES[code] for code in result.status.tolist()]
-    for start in range(0, len(names), 1 << 16):
-        rows = zip(result.scores[start : start + (1 << 16)].tolist(), cigars[start:], names[start:], strict=False)
+    for start in range(0, len(result), _PAIRS_AT_ONCE):
+        part = result[start : start + _PAIRS_AT_ONCE]
+        cigars = part.cigar_strings() if part.cigars is not None else ["*"] * len(part)
+        names = [STATUS_NAMES[code] for code in part.status.tolist()]
+        rows = zip(part.scores.tolist(), cigars, names, strict=True)
         sink.write("".join(f"{i}\t{s}\t{c}\t{name}\n" for i, (s, c, name) in enumerate(rows, start)))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(version)s")
 def cli():
     """Exact pairwise alignment of DNA by wavefront and bit-parallel kernels."""
 
 
-@cli.command("align", no_args_is_help=True)
+@cli.command("align", no_args_is_help=True, short_help="Align the pairs of a file and write a table.")
 @click.argument("pairs")
 @click.argument("texts", required=False)
 @click.option("--edit", is_flag=True, help="Edit distance.")

@@ -39,11 +39,11 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda", or "auto", the faster of the two. So far that is always the CPU: the first GPU kernel takes
-    1.9 us a pair of 150 bp with CIGAR on an H200, the 16 cores of its host 0.05 us (results/recorded).
-    design: of the GPU kernels, "fast"; "paper" is refused until it is built.
-    algorithm: "wfa", or for edit distance "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks.
-    threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over all threads.
+    device: "cpu", "cuda" (edit distance so far), or "auto". "auto" is the CPU so far: a process compiles the GPU's
+    kernels for about ten seconds before it is the faster one.
+    design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way (one thread block a pair), to study it.
+    algorithm: "wfa", or for edit distance on the CPU "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto"
+    picks. threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over these threads.
     progress: callable that is told the number of pairs just done.
 
     Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
@@ -52,8 +52,8 @@ def align(
     _check(pairs, penalties, scope, span, device, design, threads, memory_limit)
     stem = _stem(algorithm, penalties)
     _check_worst_cost(pairs, penalties)
-    if _on_gpu(device, stem):
-        return _align_cuda(pairs, penalties, scope, threads, memory_limit, progress)
+    if _on_gpu(device, penalties, algorithm):
+        return _align_cuda(pairs, penalties, scope, design, threads, memory_limit, progress)
     return _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress)
 
 
@@ -63,6 +63,25 @@ def gpu_problem(simulator=False):
 
     usable = device.available() and (simulator or not device.simulated())
     return None if usable else device.describe()
+
+
+def pin_pairs(pairs):
+    """A copy of a PairBatch in page-locked memory: align() on a GPU reads it at the full speed of the wire.
+
+    Raises AlignError where there is no GPU.
+    """
+    _require_gpu()
+    from wfa_kernels.cuda import pinned
+
+    return pinned.pin(pairs)
+
+
+def release_gpu_memory():
+    """Give back the device and page-locked memory that align() on a GPU keeps for its next call."""
+    _require_gpu()
+    from wfa_kernels.cuda import edit
+
+    edit.release()
 
 
 def _check(pairs, penalties, scope, span, device, design, threads, memory_limit):
@@ -81,8 +100,8 @@ def _check(pairs, penalties, scope, span, device, design, threads, memory_limit)
     for name, value in (("threads", threads), ("memory_limit", memory_limit)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
             raise AlignError(f"{name} must be an integer >= 1, not {value!r}")
-    if design == "paper":
-        raise AlignError("design 'paper' is not built yet; use design 'fast'")
+    if design == "paper" and device != "cuda":
+        raise AlignError(f"design 'paper' is one of the GPU's kernels: it needs device 'cuda', not {device!r}")
 
 
 def _stem(algorithm, penalties):
@@ -110,15 +129,24 @@ def _check_worst_cost(pairs, penalties):
         )
 
 
-def _on_gpu(device, stem):
+def _on_gpu(device, penalties, algorithm):
     if device != "cuda":
         return False
+    _require_gpu()
+    if isinstance(penalties, Affine):
+        raise AlignError("device 'cuda' serves Edit() so far; use device 'cpu' for gap-affine penalties")
+    if algorithm != "auto":
+        raise AlignError(f"device 'cuda': the design picks the algorithm, not {algorithm!r}; allowed: auto")
+    return True
+
+
+def _require_gpu():
     problem = gpu_problem(simulator=True)
     if problem:
-        raise AlignError(f"device 'cuda': no usable NVIDIA GPU ({problem}); use device 'cpu'")
-    if stem != "edit_wfa":
-        raise AlignError("device 'cuda' serves Edit() with algorithm 'wfa' so far; use device 'cpu'")
-    return True
+        raise AlignError(
+            f"device 'cuda' cannot be used: {problem}. It needs an NVIDIA GPU with its driver and numba-cuda "
+            "(pip install 'wfa-kernels[cuda]'); without them use device 'cpu'"
+        )
 
 
 def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
@@ -129,13 +157,13 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 
 
-def _align_cuda(pairs, penalties, scope, threads, memory_limit, progress):
-    from wfa_kernels.cuda import edit_wfa
+def _align_cuda(pairs, penalties, scope, design, threads, memory_limit, progress):
+    from wfa_kernels.cuda import edit
 
     def rescue(rows):
         return _align_cpu("edit_wfa", pairs.take(rows), penalties, scope, threads, memory_limit, None)
 
-    result = edit_wfa.align_batch(pairs, penalties, scope, memory_limit, rescue)
+    result = edit.align_batch(pairs, scope, design, rescue)
     if progress is not None:
         progress(len(pairs))
     return result

@@ -60,11 +60,13 @@ def read_pairs(path, text_path=None, uppercase=True, format=None):
         return _read_two(path, text_path, uppercase, format)
     if _is_arrow(path, format):
         return _read_arrow(path, uppercase)
-    data = _read_bytes(path)
-    kind = format or _sniff(data, path)
+    data, name = _read_bytes(path), _name(path)
+    kind = format or _sniff(data, name)
+    if kind == "arrow":
+        raise PairsError(f"{name} takes .seq only, not an Arrow file")
     if kind != "seq":
-        raise PairsError(f"{path}: {kind.upper()} holds one side of the pairs: give the texts as a second file")
-    return _read_seq(data, path, uppercase)
+        raise PairsError(f"{name}: {kind.upper()} holds one side of the pairs: give the texts as a second file")
+    return _read_seq(data, name, uppercase)
 
 
 def read_sequences(path, uppercase=True, format=None):
@@ -195,6 +197,10 @@ def _is_arrow(path, format):
     return format == "arrow" or (os.path.isfile(path) and _head(path) == b"ARROW1")
 
 
+def _name(path):
+    return "standard input" if str(path) == "-" else path
+
+
 def _head(path):
     try:
         with open(path, "rb") as source:
@@ -207,7 +213,7 @@ def _read_bytes(path):
     """The whole (unzipped) content as uint8[...] without trailing line ends; a regular file is memory-mapped."""
     if str(path) == "-":
         raw = sys.stdin.buffer.read()
-        data = np.frombuffer(_unzip(raw, "standard input") if raw[:2] == b"\x1f\x8b" else raw, np.uint8)
+        data = np.frombuffer(_unzip(raw, _name(path)) if raw[:2] == b"\x1f\x8b" else raw, np.uint8)
     elif not os.path.exists(path):
         raise PairsError(f"{path}: no such file")
     elif os.path.isdir(path):
@@ -218,7 +224,7 @@ def _read_bytes(path):
     while stop and data[stop - 1] in (scan.NEWLINE, scan.RETURN):
         stop -= 1
     if not stop:
-        raise PairsError(f"{path}: is empty; it must hold at least one pair")
+        raise PairsError(f"{_name(path)}: is empty; it must hold at least one pair")
     return data[:stop]
 
 
@@ -244,9 +250,8 @@ def _sniff(data, path):
     """ "seq" (also for FASTA, which starts with > too), "fastq"; PairsError for anything else."""
     kind = {scan.GREATER: "seq", scan.AT: "fastq"}.get(data[0])
     if kind is None:
-        where = "standard input" if str(path) == "-" else path
         raise PairsError(
-            f"{where}: line 1 starts with {_shown(data[:1].tobytes())}: not a pair file; "
+            f"{path}: line 1 starts with {_shown(data[:1].tobytes())}: not a pair file; "
             f"allowed are .seq ('>PATTERN', '<TEXT'), FASTA ('>'), FASTQ ('@'), these gzipped, and Arrow IPC files"
         )
     return kind

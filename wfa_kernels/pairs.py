@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+#: Pairs whose cells are summed at once.
+_CHUNK = 1 << 16
+
 
 class PairsError(ValueError):
     """Input that does not hold pairs: the message names the file, the line and what is allowed."""
@@ -46,10 +49,13 @@ class PairBatch:
 
     @classmethod
     def from_strings(cls, patterns, texts, metadata=None):
-        """A batch of two equally long sequences of str (ASCII) or bytes, taken literally.
+        """A batch of two equally long lists of str (ASCII) or bytes, taken literally.
 
-        Raises PairsError when their counts differ or a str is not ASCII.
+        Raises PairsError when their counts differ, a str is not ASCII, or one str or bytes stands for a list.
         """
+        for name, given in (("patterns", patterns), ("texts", texts)):
+            if isinstance(given, str | bytes | bytearray):
+                raise PairsError(f"{name} must be a list of sequences, not one {type(given).__name__}; write [{name}]")
         patterns, texts = list(patterns), list(texts)
         if len(patterns) != len(texts):
             raise PairsError(f"{len(patterns)} patterns but {len(texts)} texts")
@@ -69,17 +75,31 @@ class PairBatch:
         return PairBatch(self.pattern, self.pattern_offsets[ends], self.text, self.text_offsets[ends], self.metadata)
 
     def take(self, rows):
-        """The pairs of the given row numbers (int array-like), copied, in that order."""
-        rows = np.asarray(rows, np.int64)
+        """The pairs of the given row numbers (int array-like), copied, in that order.
+
+        Raises IndexError for a row that is not one of 0 to n - 1, TypeError for numbers that are not integers.
+        """
+        rows = np.asarray(rows)
+        if rows.size and rows.dtype.kind not in "iu":
+            raise TypeError(f"rows must be integers, not {rows.dtype}")
+        outside = rows[(rows < 0) | (rows >= len(self))]
+        if outside.size:
+            raise IndexError(self._no_row(outside.flat[0]))
+        rows = rows.astype(np.int64)
         pattern = _gather(self.pattern, self.pattern_offsets, rows)
         return PairBatch(*pattern, *_gather(self.text, self.text_offsets, rows), self.metadata)
 
     def pair(self, i):
-        """(pattern, text) of pair i as bytes."""
+        """(pattern, text) of pair i, 0 <= i < n, as bytes. Raises IndexError."""
+        if not 0 <= i < len(self):
+            raise IndexError(self._no_row(i))
         return (
             self.pattern[self.pattern_offsets[i] : self.pattern_offsets[i + 1]].tobytes(),
             self.text[self.text_offsets[i] : self.text_offsets[i + 1]].tobytes(),
         )
+
+    def _no_row(self, row):
+        return f"no pair {row} in a batch of {len(self)} pairs; they count from 0, negative numbers are not taken"
 
     def patterns(self):
         """All patterns as a list of bytes."""
@@ -102,7 +122,7 @@ class PairBatch:
     @property
     def cells(self):
         """Sum over pairs of pattern length x text length: the cells of GCUPS."""
-        return int((self.pattern_lengths.astype(object) * self.text_lengths).sum()) if len(self) else 0
+        return _sum_of_products(self.pattern_lengths, self.text_lengths)
 
     def content_hash(self):
         """Hex SHA-256 over the lengths and bytes of the pairs (not of their place in a buffer)."""
@@ -160,6 +180,18 @@ def _flatten(sequences, name):
     return np.frombuffer(b"".join(raw), np.uint8), offsets
 
 
+def _sum_of_products(a, b):
+    """Exact sum of a * b as a Python int; int64[n] each, values >= 0 (numpy alone would wrap around)."""
+    total = 0
+    for start in range(0, len(a), _CHUNK):
+        x, y = a[start : start + _CHUNK], b[start : start + _CHUNK]
+        if int(x.max()) * int(y.max()) * len(x) < 2**63:
+            total += int(x @ y)
+        else:
+            total += sum(i * j for i, j in zip(x.tolist(), y.tolist(), strict=True))
+    return total
+
+
 def _gather(flat, offsets, rows):
     starts, lengths = offsets[rows], (offsets[1:] - offsets[:-1])[rows]
     new = np.zeros(len(rows) + 1, np.int64)
@@ -175,12 +207,23 @@ def _split(flat, offsets):
 
 def _open_arrow(path):
     try:
-        with pa.memory_map(os.fspath(path), "r") as source:
-            return pa.ipc.open_file(source).read_all()
+        source = pa.memory_map(os.fspath(path), "r")
     except FileNotFoundError:
         raise PairsError(f"{path}: no such file") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise PairsError(f"{path}: not an Arrow IPC file ({str(error).splitlines()[0]})") from None
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
+        raise PairsError(f"{path}: cannot be read ({'it is a directory' if os.path.isdir(path) else why})") from None
+    except pa.ArrowInvalid as error:
+        raise _not_arrow(path, error) from None
+    try:
+        with source:
+            return pa.ipc.open_file(source).read_all()
+    except (pa.ArrowInvalid, OSError) as error:  # a map is not read but looked at: here OSError is a file cut short
+        raise _not_arrow(path, error) from None
+
+
+def _not_arrow(path, error):
+    return PairsError(f"{path}: not an Arrow IPC file ({str(error).splitlines()[0]})")
 
 
 def _buffers(column):

@@ -1,6 +1,6 @@
 """AlignmentResult: what an alignment of a batch gives back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,15 +23,32 @@ class AlignmentResult:
     status: uint8[n], an index into STATUS_NAMES.
     cigars: uint32[m], ``length << 4 | op`` (see wfa_kernels.cigar), or None for scope "score".
     cigar_offsets: int64[n + 1], pair i holds ``cigars[cigar_offsets[i]:cigar_offsets[i + 1]]``, or None.
+    timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_kernel (packing included), time_d2h
+    (copies out). They overlap.
     """
 
     scores: np.ndarray
     status: np.ndarray
     cigars: np.ndarray | None = None
     cigar_offsets: np.ndarray | None = None
+    timings: dict = field(default_factory=dict, compare=False)
 
     def __len__(self):
         return len(self.scores)
+
+    def __getitem__(self, rows):
+        """A slice (step 1) of the result; shares its arrays."""
+        if not isinstance(rows, slice):
+            raise TypeError("an AlignmentResult takes a slice; index its arrays for one pair")
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError("an AlignmentResult is sliced with step 1 only")
+        stop = max(start, stop)
+        if self.cigars is None:
+            return AlignmentResult(self.scores[start:stop], self.status[start:stop])
+        offsets = self.cigar_offsets[start : stop + 1]
+        cigars = self.cigars[offsets[0] : offsets[-1]]
+        return AlignmentResult(self.scores[start:stop], self.status[start:stop], cigars, offsets - offsets[0])
 
     def cigar_strings(self):
         """List of n CIGAR strings; ``*`` where there is no alignment, ``""`` for two empty sequences.

@@ -23,6 +23,7 @@ class Honest(Adapter):
 
     def run(self):
         time.sleep(self.seconds)
+        note("threads", f"{self.tool} {os.getpid()} {self.threads} {os.environ['OMP_NUM_THREADS']}")
 
     def outputs(self):
         return self.answer
@@ -151,6 +152,57 @@ class Hog(Honest):
         np.ones(1 << 50, np.uint8)
 
 
+def note(name, line):
+    """Append a line to a file of the tests' folder."""
+    with open(os.path.join(os.environ["FAKE_TOOLS_FOLDER"], name), "a") as handle:
+        handle.write(f"{line}\n")
+
+
+class Keeper(Honest):
+    """Notes how many of its cells are prepared at once, over all processes, warm-up aside."""
+
+    tool = "keeper"
+    mark = None
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        if len(pairs) > 8:
+            folder = os.environ["FAKE_TOOLS_FOLDER"]
+            self.mark = os.path.join(folder, f"held-{os.getpid()}-{id(self)}")
+            open(self.mark, "w").close()
+            note("most-held", sum(name.startswith("held-") for name in os.listdir(folder)))
+
+    def __del__(self):
+        if self.mark:
+            os.unlink(self.mark)
+
+
+class Logbook(Honest):
+    """Notes every run but the first of its process."""
+
+    tool = "logbook"
+
+    def __init__(self, variant=""):
+        self.variant = variant
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.line = f"{self.id} {job.scope}" if len(pairs) > 8 else ""
+
+    def run(self):
+        super().run()
+        if self.line:
+            note("log", self.line)
+
+
+class Pooled(Honest):
+    """Has threads of its own."""
+
+    tool = "pooled"
+    variant = "pool"
+    pool = True
+
+
 class Absent(Honest):
     """Not installed."""
 
@@ -171,5 +223,8 @@ class ScoreOnly(Honest):
 
 def adapters():
     """One of each."""
-    kinds = (Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Absent, ScoreOnly)
-    return [kind() for kind in kinds]
+    kinds = (
+        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Keeper, Logbook, Pooled,
+        Absent, ScoreOnly,
+    )  # fmt: skip
+    return [*(kind() for kind in kinds), Logbook("b")]

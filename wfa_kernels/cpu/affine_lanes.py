@@ -19,7 +19,6 @@ FROM_MISMATCH, FROM_INSERTION, FROM_DELETION, SOURCE = 0, 4, 8, 12
 
 _BIT, _BYTE, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 _OFFSETS = ir.VectorType(_I32, LANES)
-_MASK = ir.VectorType(_BIT, LANES)
 _POINTERS = ir.VectorType(ir.PointerType(), LANES)
 
 

@@ -18,7 +18,8 @@ D) and traced back; the matches are found again going forward (thesis Algorithm 
 Where rows grow wide, the score of a path near the straight way (an alignment, so an upper bound) is found first: then
 diagonals that are too far from the final one to be closed by gaps within the bound are left alone, which is exact.
 
-Limits: lengths below 2**29; what does not fit the budget gets status OUT_OF_MEMORY.
+Limits: lengths below 2**29; penalties above 256 after the division, which make many scores and large rings, go to
+affine_band; what does not fit the budget gets status OUT_OF_MEMORY.
 """
 
 from math import gcd
@@ -26,18 +27,8 @@ from math import gcd
 import numpy as np
 from numba import njit
 
-from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.affine_lanes import (
-    EXTENDS_DELETION,
-    EXTENDS_INSERTION,
-    FROM_DELETION,
-    FROM_INSERTION,
-    LANES,
-    SOURCE,
-    UNREACHED,
-    next_lanes,
-    next_lanes_traced,
-)
+from wfa_kernels.cpu.affine_band import align_in_band
+from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED, next_lanes, next_lanes_traced
 from wfa_kernels.cpu.affine_memory import (
     EMPTY_HI,
     EMPTY_LO,
@@ -52,7 +43,8 @@ from wfa_kernels.cpu.affine_memory import (
     widened,
     with_origins,
 )
-from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, with_room
+from wfa_kernels.cpu.affine_trace import followed, rebuild, trace
+from wfa_kernels.cpu.backtrace import read_only_arrays, with_room
 from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -63,8 +55,9 @@ _WORTH_A_BOUND = 1024
 #: Diagonals beyond the straight way that the search for an upper bound follows.
 _BAND = 48
 _NEVER = 2**62
-#: Flag of a traced operation after which matches follow (the gap, if it is one, is complete).
-_THEN_MATCHES = 16
+#: Largest penalty (after division) for wavefronts. Above, most scores are visited for little: at 5 % error and 150 to
+#: 10,000 bp the band takes a quarter of the time for (437, 612, 205); for (41, 60, 23) it is up to 4 times as slow.
+_LARGEST = 256
 
 
 def align_range(pairs, penalties, scope, start, stop, budget_bytes):
@@ -81,9 +74,8 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
     unit = gcd(mismatch, gap_open, gap_extend)
     scaled = (mismatch // unit, gap_open // unit, gap_extend // unit)
     traced = scope == "cigar"
-    scores, status, cigars, lengths = _align_range(
-        *read_only_arrays(pairs), start, stop, *scaled, unit, traced, budget_bytes
-    )
+    kernel = align_in_band if max(scaled[0], scaled[1] + scaled[2]) > _LARGEST else _align_range
+    scores, status, cigars, lengths = kernel(*read_only_arrays(pairs), start, stop, *scaled, unit, traced, budget_bytes)
     return (scores, status, cigars, lengths) if traced else (scores, status, None, None)
 
 
@@ -114,9 +106,9 @@ def _align_range(
             before = filled
             m, n = pair[1] - pair[0], pair[3] - pair[2]
             operations = np.empty(min(score, m + n), np.uint8)
-            count = _trace(memory, n - m, score, penalties, operations)
+            count = trace(memory, n - m, score, penalties, operations)
             cigars = with_room(cigars, filled, 2 * count + 1)
-            filled = _rebuild(memory[0], m, n, operations, count, cigars, filled)
+            filled = rebuild(memory[0], m, n, operations, count, cigars, filled)
             lengths[i - start] = filled - before
     return scores, status, cigars[:filled].copy(), lengths
 
@@ -133,7 +125,7 @@ def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory):
     if not fits:
         return -1, memory
     sequences, rings, ranges, origins, bases = memory
-    rings[centre_of(len(rings) // rows)] = _followed(sequences, m + PADDING, 0, 0, min(m, n))
+    rings[centre_of(len(rings) // rows)] = followed(sequences, m + PADDING, 0, 0, min(m, n))
     ranges[0] = ranges[rows] = 0
     state = (0, 0, 0, 0)
     limits = (-m, n, _plain_cost(m, n, penalties), _WORTH_A_BOUND)
@@ -184,7 +176,7 @@ def _upper_bound(sequences, m, n, penalties, rows, spare_bytes):
     rings = np.full(rows * stride, UNREACHED, np.int32)
     ranges = np.full(2 * rows, EMPTY_LO, np.int64)
     ranges[rows:] = EMPTY_HI
-    rings[centre] = _followed(sequences, m + PADDING, 0, 0, min(m, n))
+    rings[centre] = followed(sequences, m + PADDING, 0, 0, min(m, n))
     ranges[0] = ranges[rows] = 0
     _, _, _, origins, bases = fresh_memory()
     limits = (lowest, highest, _plain_cost(m, n, penalties), _NEVER)
@@ -264,7 +256,7 @@ def _advance(memory, m, n, rows, penalties, traced, limits, state):
                 going = next_lanes_traced(rings, sequences, zeros, k, hi, m, n, m + PADDING, origins, filled + k - lo)
             else:
                 going = next_lanes(rings, sequences, zeros, k, hi, m, n, m + PADDING)
-            while going != 0:  # _followed, written out: a call counts references to the sequences, 10 ns a cell
+            while going != 0:  # followed, written out: a call counts references to the sequences, 10 ns a cell
                 diagonal = k + count_trailing_zeros(going)
                 going &= going - np.uint64(1)
                 h = np.int64(peek(rings, zeros[0] + diagonal))
@@ -284,64 +276,3 @@ def _advance(memory, m, n, rows, penalties, traced, limits, state):
 def _back(slot, distance, ring):
     """Row of a ring ``distance`` scores before row ``slot``."""
     return slot - distance if slot >= distance else slot - distance + ring
-
-
-@njit
-def _followed(sequences, text_at, h, k, limit):
-    """Offset where the matches from offset h on diagonal k end, at most ``limit``."""
-    while h < limit:
-        differing = load_u64(sequences, h - k) ^ load_u64(sequences, text_at + h)
-        if differing != 0:
-            h += count_trailing_zeros(differing) >> 3
-            break
-        h += 8
-    return min(h, limit)
-
-
-@njit
-def _trace(memory, k, score, penalties, operations):
-    """Operations from the end (k, score) to the start into ``operations``; returns their number."""
-    mismatch, gap_open, gap_extend = penalties
-    origins, bases = memory[3:]
-    matrix = MATCH
-    count = 0
-    while score > 0:
-        origin = origins[bases[score] + k]
-        leaves = 0
-        if matrix == MATCH:
-            leaves = _THEN_MATCHES
-            source = origin & SOURCE
-            matrix = INSERTION if source == FROM_INSERTION else DELETION if source == FROM_DELETION else MISMATCH
-        operations[count] = matrix | leaves
-        count += 1
-        if matrix == MISMATCH:
-            score -= mismatch
-            matrix = MATCH
-            continue
-        extends = origin & (EXTENDS_INSERTION if matrix == INSERTION else EXTENDS_DELETION)
-        k -= 1 if matrix == INSERTION else -1
-        score -= gap_extend
-        if not extends:
-            score -= gap_open
-            matrix = MATCH
-    return count
-
-
-@njit
-def _rebuild(sequences, m, n, operations, count, cigars, filled):
-    """Append the CIGAR: matches found again between the operations, which come last first (thesis Algorithm 6)."""
-    text_at = m + PADDING
-    start = filled
-    h = _followed(sequences, text_at, 0, 0, min(m, n))
-    k = 0
-    filled = append_run(cigars, start, filled, MATCH, h)
-    for at in range(count - 1, -1, -1):
-        operation = operations[at] & 15
-        filled = append_run(cigars, start, filled, operation, 1)
-        k += (operation == INSERTION) - (operation == DELETION)
-        h += operation != DELETION
-        if operations[at] & _THEN_MATCHES:
-            end = _followed(sequences, text_at, h, k, min(n, m + k))
-            filled = append_run(cigars, start, filled, MATCH, end - h)
-            h = end
-    return filled

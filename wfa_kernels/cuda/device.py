@@ -1,6 +1,9 @@
 """The GPU, if there is one. Nothing here needs a GPU, a driver or an installed numba-cuda to be imported."""
 
 from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
 
 
 def simulated():
@@ -13,11 +16,11 @@ def simulated():
 @cache
 def _problem():
     """Why no GPU can be used, or None."""
+    if find_spec("numba_cuda") is None:  # Numba has a numba.cuda of its own, which the kernels here do not fit
+        return "numba-cuda is not installed"
     try:
         from numba import cuda
-    except ImportError as error:
-        return f"numba-cuda is not installed: {error}"
-    try:
+
         if simulated() or cuda.is_available():
             return None
         return "no NVIDIA GPU or driver found"
@@ -50,3 +53,44 @@ def free_bytes():
     from numba import cuda
 
     return int(cuda.current_context().get_memory_info().free)
+
+
+def copy_in(target, source, stream):
+    """Copy a contiguous host array to the start of a device array's memory, in order of the stream.
+
+    Asynchronous when the host array is page-locked; else the call may wait, and the driver copies by way of its own
+    page-locked buffer.
+    """
+    if source.nbytes and simulated():
+        _simulated_bytes(target)[: source.nbytes] = source.view(np.uint8)
+    elif source.nbytes:
+        _check(_driver().cuMemcpyHtoDAsync(_address(target), source.ctypes.data, source.nbytes, int(stream)))
+
+
+def copy_out(target, source, first, stream):
+    """Fill a contiguous host array from element ``first`` of a device array's memory on; see copy_in."""
+    at = first * source.dtype.itemsize
+    if target.nbytes and simulated():
+        target.view(np.uint8)[:] = _simulated_bytes(source)[at : at + target.nbytes]
+    elif target.nbytes:
+        _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, _address(source) + at, target.nbytes, int(stream)))
+
+
+@cache
+def _driver():
+    from cuda.bindings import driver
+
+    return driver
+
+
+def _address(array):
+    return array.__cuda_array_interface__["data"][0]
+
+
+def _simulated_bytes(array):
+    return array._ary.reshape(-1).view(np.uint8)
+
+
+def _check(answer):
+    if answer[0]:
+        raise RuntimeError(f"a copy between host and GPU failed: {answer[0]!r}")

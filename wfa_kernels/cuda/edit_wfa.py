@@ -1,269 +1,251 @@
-"""Edit distance by the wavefront algorithm (WFA) on a GPU: one thread block per pair, its threads over the diagonals.
+"""Edit distance by the wavefront algorithm (WFA) as eWFA-GPU does it: one thread block per pair (thesis chapter 3).
 
 Recurrence (thesis Eq. 4; Algorithms 3 to 5): W[e, k] is the furthest offset h on diagonal k = h - v that e edits reach.
     d       = min(max(W[e-1, k+1], W[e-1, k] + 1, W[e-1, k-1] + 1), n, m + k)
     W[e, k] = d + length of the common prefix of pattern[d-k:] and text[d:]
 The distance is the first e with W[e, n-m] = n. cpu/edit_wfa.py says why clamping is exact.
 
-Memory layout, all in global memory, each pair its own part: two int32 rows of m + n + 1 diagonals (diagonal k at
-m + k), and for CIGARs one byte a cell for the step taken, the 2e + 1 cells of wavefront e from byte e * e on. A second
-kernel, one thread per pair, traces the steps back and puts the matches between them (thesis Algorithm 6).
+As in the paper: threads take the diagonals of a wavefront (Fig. 4); letters are packed to 2 bits by the block and
+compared 16 at a time (3.2.2); the operation rides on the two low bits of the offsets when their maximum is taken, and
+is appended to the backtrace vector of its diagonal, 2 bits an edit (3.2.1); there are three kernels, E32, E64 and E128,
+for so many errors (3.2.3). A second kernel, one thread per pair, turns the vector of the final diagonal into runs: it
+extends again between the operations (Algorithm 6).
 
-Limits: the steps of a pair take (limit + 1)**2 bytes, ``limit`` a guess at its distance. A pair over its limit is done
-again with a larger one; a pair whose memory the device cannot hold is handed to the caller's ``rescue``.
-Letters are compared one by one, so that any byte is exact.
+Memory layout. Shared memory of a block, structures of arrays: two wavefronts of 2E + 3 int32 offsets, two of vectors of
+E/32 uint64 words (word w of diagonal d at w * (2E + 3) + d), and the packed letters of pattern and text. Global memory:
+the vector of each pair, word w of pair i at w * pairs + i. An outer diagonal on each side stays unreached.
+
+Limits: E errors; a sequence whose packed letters do not fit the shared memory beside the wavefronts goes to the host.
 """
 
-import warnings
+from functools import cache
 
-import numpy as np
-from numba import cuda
+from numba import cuda, int32, int64, uint32, uint64
 
-from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MAX_RUN, MISMATCH
-from wfa_kernels.cuda import device
-from wfa_kernels.result import NO_SCORE, OK, OVER_LIMIT, AlignmentResult
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.device import simulated
+from wfa_kernels.cuda.packing import MAX_LENGTH, ascii_packed, funnel
 
-_UNREACHED = -(2**30)
-#: Part of the free device memory one launch may take; the rest is for the CUDA context and for others.
-_SHARE_OF_FREE = 0.8
-#: Bytes a pair takes beside its letters, rows and steps: offsets, limit, score, status.
-_BYTES_PER_PAIR = 64
+#: Errors that the kernels can do, and their threads of a block (thesis Table 4).
+LIMITS = (32, 64, 128)
+BLOCK_THREADS = (4, 4, 4) if simulated() else (32, 64, 128)
+#: Shared memory of a block that every GPU offers.
+SHARED_BYTES = 48 * 1024
+_UNREACHED = -(2**28)
+#: Operations on the two low bits of an offset; of equal offsets the highest wins.
+_INSERTED, _REPLACED, _DELETED = 1, 2, 3
+_PACKED = 16
+#: Blocks for a queue: its length is known on the GPU only. 16 for each of 132 processors.
+_QUEUE_BLOCKS = 2112
 
 
 @cuda.jit(device=True, inline="always")
-def _extend(pattern, pattern_at, text, text_at, k, h, limit):
-    """Follow matches from offset h on diagonal k, at most to ``limit``."""
-    while h < limit and pattern[pattern_at + h - k] == text[text_at + h]:
-        h += 1
+def _follow(packed, text_at, m, n, k, h):
+    """Offset where the matches from offset h on diagonal k end (the operator extend)."""
+    going = True
+    while going:
+        v = uint32(h - k)
+        word, place = v >> uint32(4), text_at + (uint32(h) >> uint32(4))
+        left = funnel(packed[word], packed[word + uint32(1)], (v & uint32(15)) << uint32(1))
+        right = funnel(packed[place], packed[place + uint32(1)], (uint32(h) & uint32(15)) << uint32(1))
+        most = min(m + k, n) - h
+        run = min(most, int32(_PACKED))
+        if left != right:
+            run = min(run, int32(cuda.ffs(left ^ right) - 1) >> int32(1))
+        h += run
+        going = run == int32(_PACKED)
     return h
 
 
-@cuda.jit
-def _wavefronts(
-    pattern, pattern_offsets, text, text_offsets, limits, rows, row_offsets, steps, step_offsets, traced, scores, status
-):
-    """One block per pair: its distance into scores, OK or OVER_LIMIT into status, every cell's step into steps."""
-    i = cuda.blockIdx.x
-    pattern_at = pattern_offsets[i]
-    text_at = text_offsets[i]
-    m = pattern_offsets[i + 1] - pattern_at
-    n = text_offsets[i + 1] - text_at
-    final = n - m
-    new = row_offsets[i] + m
-    old = new + m + n + 1
-    if cuda.threadIdx.x == 0:
-        rows[new] = _extend(pattern, pattern_at, text, text_at, 0, 0, min(m, n))
-    cuda.syncthreads()
-    e = 0
-    while (abs(final) > e or rows[new + final] < n) and e < limits[i]:
-        e += 1
-        new, old = old, new
-        old_lo = max(1 - e, -m)
-        old_hi = min(e - 1, n)
-        k = max(-e, -m) + cuda.threadIdx.x
-        while k <= min(e, n):
-            here = rows[old + k] + 1 if old_lo <= k <= old_hi else _UNREACHED
-            left = rows[old + k - 1] + 1 if old_lo <= k - 1 <= old_hi else _UNREACHED
-            right = rows[old + k + 1] if old_lo <= k + 1 <= old_hi else _UNREACHED
-            h = max(here, left, right)
-            if traced:
-                steps[step_offsets[i] + e * e + e + k] = MISMATCH if h == here else INSERTION if h == left else DELETION
-            limit = min(n, m + k)
-            rows[new + k] = _extend(pattern, pattern_at, text, text_at, k, min(h, limit), limit)
-            k += cuda.blockDim.x
-        cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        reached = abs(final) <= e and rows[new + final] >= n
-        scores[i] = e if reached else NO_SCORE
-        status[i] = OK if reached else OVER_LIMIT
+@cache
+def make_kernel(limit, traced):
+    """The kernel for up to ``limit`` errors; traced: it leaves the vectors, uint64[limit / 32, pairs] flat.
+
+    Its other arguments are those of banded_bpm.make_kernel. Dynamic shared memory: packed_bytes(m, n) bytes.
+    """
+    words = limit // 32
+    width = 2 * limit + 3
+    offsets_size, vectors_size = 2 * width, 2 * words * width if traced else 1
+
+    @cuda.jit
+    def edit_wfa(pattern, text, pairs, shape, place, queues, queue, after, scores, vectors_out):
+        offsets = cuda.shared.array(offsets_size, int32)
+        vectors = cuda.shared.array(vectors_size, uint64)
+        flags = cuda.shared.array(1, int32)
+        packed = cuda.shared.array(0, uint32)
+        thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+        centre = int32(limit + 1)
+        waiting = int64(pairs)
+        if queue >= 0:
+            waiting = int64(queues[0, queue])
+        at = int64(cuda.blockIdx.x)
+        while at < waiting:
+            i = int32(at)
+            if queue >= 0:
+                i = queues[queue + 1, at]
+            m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            text_at = uint32((m + int32(_PACKED - 1)) // int32(_PACKED) + int32(1))
+            if thread == 0:
+                flags[0] = int32(0)
+            for d in range(thread, 2 * width, threads):
+                offsets[d] = int32(_UNREACHED)
+            cuda.syncthreads()
+            for w in range(thread, text_at, threads):
+                packed[w], odd = ascii_packed(pattern, place[0, i], int32(w) * int32(_PACKED), m)
+                if odd != uint32(0):
+                    flags[0] = int32(1)
+            for w in range(thread, (n + _PACKED - 1) // _PACKED + 1, threads):
+                packed[text_at + uint32(w)], odd = ascii_packed(text, place[1, i], int32(w) * int32(_PACKED), n)
+                if odd != uint32(0):
+                    flags[0] = int32(1)
+            cuda.syncthreads()
+            if thread == 0:
+                offsets[centre] = _follow(packed, text_at, m, n, int32(0), int32(0))
+                if traced:
+                    for w in range(words):
+                        vectors[w * width + centre] = uint64(0)
+            cuda.syncthreads()
+            final = n - m
+            e, new, old = int32(0), int32(0), int32(width)
+            reached = final == int32(0) and offsets[centre] >= n
+            while not reached and e < int32(limit):
+                e += int32(1)
+                new, old = old, new
+                k = thread - e
+                while k <= e:
+                    here = centre + k
+                    best = (offsets[old + here - int32(1)] + int32(1)) << int32(2) | int32(_INSERTED)
+                    best = max(best, (offsets[old + here] + int32(1)) << int32(2) | int32(_REPLACED))
+                    best = max(best, offsets[old + here + int32(1)] << int32(2) | int32(_DELETED))
+                    operation = best & int32(3)
+                    h = min(best >> int32(2), min(n, m + k))
+                    if k < -m or k > n or h < int32(0):
+                        h = int32(_UNREACHED)
+                    else:
+                        h = _follow(packed, text_at, m, n, k, h)
+                    offsets[new + here] = h
+                    if traced:
+                        source = here + operation - int32(_REPLACED)
+                        for w in range(words):
+                            vector = vectors[words * old + w * width + source]
+                            if w == (e - int32(1)) >> int32(5):
+                                vector |= uint64(operation) << uint64(2 * ((e - int32(1)) & int32(31)))
+                            vectors[words * new + w * width + here] = vector
+                    k += threads
+                cuda.syncthreads()
+                reached = abs(final) <= e and offsets[new + centre + final] >= n
+            if reached and flags[0] == int32(0):
+                if traced:
+                    for w in range(thread, words, threads):
+                        vectors_out[int64(w) * pairs + i] = vectors[words * new + w * width + centre + final]
+                if thread == 0:
+                    scores[i] = e
+            elif thread == 0:
+                goes_to = after
+                if flags[0] != int32(0):
+                    goes_to = queues.shape[0] - 2
+                queues[goes_to + 1, cuda.atomic.add(queues, (0, goes_to), 1)] = i
+                scores[i] = int32(-1)
+            at += int64(cuda.gridDim.x)
+            cuda.syncthreads()
+
+    return edit_wfa
 
 
 @cuda.jit(device=True, inline="always")
-def _append_run(cigars, start, filled, operation, run):
-    """Append ``run`` times ``operation`` to cigars[start:filled], merging equal neighbours; the new ``filled``."""
-    if run > 0 and filled > start and (cigars[filled - 1] & 15) == operation:
-        cigars[filled - 1] += run << 4
-        return filled
-    if run > 0:
-        cigars[filled] = run << 4 | operation
-        return filled + 1
-    return filled
+def _put(runs, i, pairs, count, operation, length):
+    """Add a run, which continues the last one if it is of the same operation; the number of runs."""
+    if length > int32(0):
+        last = (int64(count) - int64(1)) * int64(pairs) + int64(i)
+        if count > int32(0) and (runs[last] & uint32(15)) == uint32(operation):
+            runs[last] += uint32(length) << uint32(4)
+        else:
+            runs[last + int64(pairs)] = uint32(length) << uint32(4) | uint32(operation)
+            count += int32(1)
+    return count
 
 
 @cuda.jit
-def _trace(
-    pattern,
-    pattern_offsets,
-    text,
-    text_offsets,
-    scores,
-    rows,
-    row_offsets,
-    steps,
-    step_offsets,
-    cigar_offsets,
-    cigars,
-    lengths,
-):
-    """One thread per pair: its packed CIGAR from cigar_offsets[i] on, its number of elements into lengths.
-
-    The rows are no longer needed and take the operations, which come last first.
-    """
-    i = cuda.grid(1)
-    if i >= scores.shape[0] or scores[i] < 0:
+def vectors_to_runs(pattern, text, pairs, shape, place, scores, vectors, counts, runs):
+    """CIGAR runs of every pair with a score from its backtrace vector, last run first (thesis Algorithm 6)."""
+    i = int64(cuda.blockIdx.x) * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
+    if i >= pairs or scores[i] < int32(0):
         return
-    pattern_at = pattern_offsets[i]
-    text_at = text_offsets[i]
-    m = pattern_offsets[i + 1] - pattern_at
-    n = text_offsets[i + 1] - text_at
-    operations = row_offsets[i]
-    k = n - m
-    for e in range(scores[i], 0, -1):
-        operation = steps[step_offsets[i] + e * e + e + k]
-        rows[operations + e] = operation
-        if operation == INSERTION:
-            k -= 1
-        elif operation == DELETION:
-            k += 1
-    start = cigar_offsets[i]
-    h = _extend(pattern, pattern_at, text, text_at, 0, 0, min(m, n))
-    filled = _append_run(cigars, start, start, MATCH, h)
-    k = 0
-    for e in range(1, scores[i] + 1):
-        operation = rows[operations + e]
-        filled = _append_run(cigars, start, filled, operation, 1)
-        if operation == INSERTION:
-            k += 1
-        elif operation == DELETION:
-            k -= 1
-        if operation != DELETION:
-            h += 1
-        end = _extend(pattern, pattern_at, text, text_at, k, h, min(n, m + k))
-        filled = _append_run(cigars, start, filled, MATCH, end - h)
-        h = end
-    lengths[i] = filled - start
+    m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+    k, h, count, e = int32(0), int32(0), int32(0), int32(0)
+    while e <= scores[i]:
+        begin, run = h, int32(_PACKED)
+        while run == int32(_PACKED):
+            run = min(min(m + k, n) - h, int32(_PACKED))
+            left, _ = ascii_packed(pattern, place[0, i], h - k, m)
+            right, _ = ascii_packed(text, place[1, i], h, n)
+            if left != right:
+                run = min(run, int32(cuda.ffs(left ^ right) - 1) >> int32(1))
+            h += run
+        count = _put(runs, i, pairs, count, MATCH, h - begin)
+        if e < scores[i]:
+            vector = vectors[int64(e >> int32(5)) * int64(pairs) + i]
+            operation = int32((vector >> uint64(2 * (e & int32(31)))) & uint64(3))
+            taken = int32(MISMATCH)
+            if operation == int32(_INSERTED):
+                taken = int32(INSERTION)
+            if operation == int32(_DELETED):
+                taken = int32(DELETION)
+            if operation != int32(_DELETED):
+                h += int32(1)
+            k += int32(_REPLACED) - operation
+            count = _put(runs, i, pairs, count, taken, int32(1))
+        e += int32(1)
+    counts[i] = uint32(count)
+    first, last = i, i + (int64(count) - int64(1)) * int64(pairs)
+    while first < last:
+        runs[first], runs[last] = runs[last], runs[first]
+        first += int64(pairs)
+        last -= int64(pairs)
 
 
-def align_batch(pairs, penalties, scope, budget_bytes, rescue):
-    """Align a batch by edit distance on the current GPU.
+def static_shared_bytes(limit, traced):
+    """Shared memory of a block for wavefronts and vectors."""
+    width = 2 * limit + 3
+    return 2 * width * 4 + (2 * width * 8 * (limit // 32) if traced else 8) + 16
 
-    pairs: PairBatch of n pairs. penalties: Edit() (the only ones this algorithm knows). scope: "score" or "cigar".
-    budget_bytes: bound of the device memory of one launch, beside a share of what is free on the device.
-    rescue: callable that takes int64 row numbers and gives the AlignmentResult of those pairs; it gets the pairs whose
-    memory does not fit, and none else. Returns an AlignmentResult in the order of the batch.
+
+def packed_bytes(longest):
+    """Shared memory of a block for the packed letters of two sequences of up to so many letters."""
+    return 2 * 4 * (-(-longest // _PACKED) + 1)
+
+
+class EditWfa:
+    """The papers' design (see stream.Stream): kernels E32, E64, E128, a thread block a pair.
+
+    block_threads: threads of a block of each kernel; one number for all, or None for the papers' 32, 64, 128.
     """
-    traced = scope == "cigar"
-    memory = min(budget_bytes, int(_SHARE_OF_FREE * device.free_bytes()))
-    longest = np.maximum(pairs.pattern_lengths, pairs.text_lengths)
-    limits = longest.copy()
-    if traced:
-        limits = np.minimum(longest, 32 + np.abs(pairs.pattern_lengths - pairs.text_lengths) + longest // 8)
-    parts = []
-    waiting = np.arange(len(pairs))
-    while len(waiting):
-        needed = _bytes_needed(pairs, limits, traced)[waiting]
-        fits = (needed <= memory) & (longest[waiting] <= MAX_RUN)
-        if not fits.all():
-            parts.append((waiting[~fits], *_fields(rescue(waiting[~fits]))))
-        waiting, needed = waiting[fits], needed[fits]
-        over = []
-        for rows in _chunks(waiting, needed, memory):
-            part = _launch(pairs.take(rows), limits[rows], traced)
-            done = part[1] == OK
-            over.append(rows[~done])
-            parts.append((rows[done], part[0][done], part[1][done], part[2], part[3][done] if traced else None))
-        waiting = np.concatenate(over) if over else waiting[:0]
-        limits[waiting] = np.minimum(longest[waiting], 4 * limits[waiting])
-    return _in_order(parts, len(pairs), traced)
 
+    LEVELS = len(LIMITS)
+    MOST_RUNS = 2 * LIMITS[-1] + 1
 
-def _bytes_needed(pairs, limits, traced):
-    """Device bytes per pair, float64[n]: letters, two rows, steps, and a CIGAR of at most 2 * limit + 1 elements."""
-    letters = (pairs.pattern_lengths + pairs.text_lengths).astype(float)
-    steps = (limits + 1.0) ** 2 + 8.0 * limits + 4.0 if traced else 0.0
-    return letters + 8.0 * (letters + 1.0) + steps + _BYTES_PER_PAIR
+    def __init__(self, block_threads=None):
+        self.block_threads = BLOCK_THREADS if block_threads is None else (block_threads,) * len(LIMITS)
 
+    def scratch_words(self, pairs, longest):
+        """The vectors of all pairs of a batch."""
+        return pairs * (LIMITS[-1] // 32)
 
-def _chunks(rows, needed, memory):
-    """Cut rows into pieces whose bytes needed sum to at most ``memory``; each single one fits."""
-    ends = np.cumsum(needed)
-    start, before = 0, 0.0
-    while start < len(rows):
-        stop = int(np.searchsorted(ends, before + memory, side="right"))
-        stop = max(stop, start + 1)  # rounding of the sums
-        yield rows[start:stop]
-        start, before = stop, ends[stop - 1]
+    def longest(self, scratch_words):
+        """Letters of the longest sequences that fit the shared memory beside the wavefronts of every kernel."""
+        left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
+        return min(MAX_LENGTH, (left // 8 - 1) * _PACKED)
 
-
-def _offsets(sizes):
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
-def _launch(pairs, limits, traced):
-    """(scores, status, packed CIGARs, elements per pair) of pairs that fit the device together."""
-    count = len(pairs)
-    sequences = [
-        cuda.to_device(np.ascontiguousarray(array))
-        for array in (_never_empty(pairs.pattern), pairs.pattern_offsets, _never_empty(pairs.text), pairs.text_offsets)
-    ]
-    row_offsets = _offsets(2 * (pairs.pattern_lengths + pairs.text_lengths + 1))
-    step_offsets = _offsets((limits + 1) ** 2 if traced else np.zeros(count, np.int64))
-    rows = cuda.device_array(int(row_offsets[-1]), np.int32)
-    steps = cuda.device_array(max(1, int(step_offsets[-1])), np.uint8)
-    shared = (rows, cuda.to_device(row_offsets), steps, cuda.to_device(step_offsets))
-    scores = cuda.device_array(count, np.int32)
-    status = cuda.device_array(count, np.uint8)
-    threads = 4 if device.simulated() else 128
-    _run(_wavefronts, count, threads, *sequences, cuda.to_device(limits), *shared, traced, scores, status)
-    found = scores.copy_to_host()
-    if not traced:
-        return found, status.copy_to_host(), None, None
-    cigar_offsets = _offsets(np.where(found < 0, 0, 2 * found.astype(np.int64) + 1))
-    cigars = cuda.device_array(max(1, int(cigar_offsets[-1])), np.uint32)
-    lengths = cuda.to_device(np.zeros(count, np.int64))
-    places = cuda.to_device(cigar_offsets)
-    _run(_trace, -(-count // threads), threads, *sequences, scores, *shared, places, cigars, lengths)
-    lengths = lengths.copy_to_host()
-    packed = cigars.copy_to_host()[_places(cigar_offsets[:-1], lengths)]
-    return found, status.copy_to_host(), packed, lengths
-
-
-def _run(kernel, blocks, threads, *arguments):
-    """Launch; the last pairs of a batch may well be few, so Numba's warning of an idle GPU is no news to a user."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*Grid size .* under-utilization")
-        kernel[blocks, threads](*arguments)
-
-
-def _never_empty(letters):
-    """The device has no array of 0 bytes."""
-    return letters if len(letters) else np.zeros(1, np.uint8)
-
-
-def _places(starts, lengths):
-    """Indices of the runs starts[i] : starts[i] + lengths[i], one after the other."""
-    ends = np.cumsum(lengths)
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
-
-
-def _fields(result):
-    lengths = None if result.cigars is None else np.diff(result.cigar_offsets)
-    return result.scores, result.status, result.cigars, lengths
-
-
-def _in_order(parts, count, traced):
-    """AlignmentResult of parts (rows, scores, status, packed CIGARs, elements per pair), by row."""
-    if not parts:
-        nothing = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-        return AlignmentResult(*nothing, *((np.zeros(0, np.uint32), np.zeros(1, np.int64)) if traced else ()))
-    rows, scores, status, cigars, lengths = zip(*parts, strict=True)
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    scores, status = np.concatenate(scores)[order], np.concatenate(status)[order]
-    if not traced:
-        return AlignmentResult(scores, status)
-    lengths = np.concatenate(lengths)
-    starts = _offsets(lengths)[:-1]
-    packed = np.concatenate(cigars)[_places(starts[order], lengths[order])]
-    return AlignmentResult(scores, status, packed, _offsets(lengths[order]))
+    def launch(self, level, queue, batch, traced, scratch, runs, stream):
+        """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
+        slot, count = batch.slot, batch.pairs
+        blocks = count if queue < 0 else min(count, _QUEUE_BLOCKS)
+        kernel = make_kernel(LIMITS[level], traced)
+        kernel[blocks, self.block_threads[level], stream, packed_bytes(batch.longest)](
+            slot.pattern, slot.text, count, slot.shape, slot.place, slot.queues, queue, level + 1, slot.scores, scratch
+        )
+        if traced and level == self.LEVELS - 1:
+            vectors_to_runs[batch.blocks, THREADS, stream](
+                slot.pattern, slot.text, count, slot.shape, slot.place, slot.scores, scratch, slot.counts, runs
+            )

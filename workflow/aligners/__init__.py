@@ -45,8 +45,9 @@ class Adapter:
     """One variant of one tool. A worker process holds one and hands it one data set after the other.
 
     tool, variant: its name in tables. device: "cpu" or "cuda". quantity: what its time is called. exact: it claims to
-    be optimal under its own objective. sources: files, relative to the project's root, whose content keys its samples
-    (its own file is always among them).
+    be optimal under its own objective. pool: its run spreads over ``threads`` threads of its own; every other adapter
+    uses one, and the engine sets the number before prepare(). sources: files, relative to the project's root, whose
+    content keys its samples (its own file is always among them).
     """
 
     tool = ""
@@ -54,6 +55,8 @@ class Adapter:
     device = "cpu"
     quantity = "time_end_to_end"
     exact = True
+    pool = False
+    threads = 1
     sources: tuple[str, ...] = ()
 
     @property
@@ -81,9 +84,17 @@ class Adapter:
         """Timed: align every prepared pair and hold the raw answers."""
         raise NotImplementedError
 
+    def forget(self) -> None:
+        """Untimed, before each run: free the raw answers of the last one, which adapters hold as ``_raw``."""
+        self._raw = None
+
     def own_seconds(self) -> float | None:
         """Seconds of the last run by the tool's own timer, which then counts; None: the engine's clock counts."""
         return None
+
+    def timings(self) -> dict[str, float]:
+        """Further quantities of the last run, {name: seconds}, such as a GPU's copies and kernels by its own clock."""
+        return {}
 
     def outputs(self) -> AlignmentResult:
         """Untimed: the raw answers of the last run in this project's scores, status and CIGARs."""

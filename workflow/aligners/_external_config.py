@@ -6,6 +6,7 @@ import string
 
 import yaml
 
+from workflow import strict_yaml
 from workflow.aligners import ROOT, ToolConfigError
 
 CONFIG = ROOT / "config/external_tools.yaml"
@@ -20,7 +21,7 @@ def read(path=CONFIG):
     """The entries of a file of external tools, checked. Raises ToolConfigError naming the file and the key."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = strict_yaml.load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:

@@ -6,11 +6,13 @@ reading of the file; ``time_from`` takes the program's own timer instead. config
 
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from wfa_kernels.result import OK, OVER_LIMIT, UNSUPPORTED
 from workflow.aligners import ToolMissing
 from workflow.aligners._external_config import read
 from workflow.aligners._library import PeerAdapter
+from workflow.processes import die_with_parent
 
 _SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6}
 #: What a line of a sequence file can hold.
@@ -32,6 +35,8 @@ class ExternalToolError(RuntimeError):
 
 class External(PeerAdapter):
     """One entry of config/external_tools.yaml. settings: the entry as a dict, checked by the schema."""
+
+    sources = (*PeerAdapter.sources, "workflow/processes.py")
 
     def __init__(self, settings):
         self.settings = settings
@@ -102,7 +107,11 @@ class External(PeerAdapter):
         if not self._sequences:
             return
         self._output.unlink(missing_ok=True)
-        done = subprocess.run(self._command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        # The program dies with its worker, also one that is killed: it would run on beside every later sample.
+        done = subprocess.run(
+            self._command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+            preexec_fn=partial(die_with_parent, os.getpid()),
+        )  # fmt: skip
         self._printed, self._errors = done.stdout, done.stderr
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]

@@ -26,7 +26,7 @@ def _parser():
     run.add_argument("--store", default="results/store", metavar="DIR", help="finished races [%(default)s]")
     run.add_argument("--datasets", type=lambda text: text.split(","), metavar="A,B", help="only these")
     run.add_argument("--host", help="id of this host [derived]")
-    run.add_argument("--time-limit", type=float, metavar="SECONDS", help="start no race that would end later")
+    run.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="start no race that would end later")
 
     show = commands.add_parser("host", help="print this host's id")
     show.add_argument("--card", action="store_true", help="print its whole card as JSON")
@@ -39,6 +39,13 @@ def _parser():
     take.add_argument("bundle", metavar="FILE.zip")
     take.add_argument("--recorded", default="results/recorded", metavar="DIR")
     return parser
+
+
+def _seconds(text):
+    seconds = float(text)
+    if not seconds > 0:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds > 0, not {text}")
+    return seconds
 
 
 def main(arguments=None):

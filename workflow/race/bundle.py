@@ -37,16 +37,21 @@ def take(bundle, recorded):
     try:
         with zipfile.ZipFile(bundle) as archive:
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
-    except (OSError, zipfile.BadZipFile) as error:
-        raise BundleError(f"{bundle}: not a bundle ({error})") from None
+    except OSError as error:
+        raise BundleError(f"{bundle}: cannot be read ({error.strerror})") from None
+    except zipfile.BadZipFile:
+        raise BundleError(f"{bundle}: not a bundle (the zip file that `export` writes)") from None
     if not content:
         raise BundleError(f"{bundle}: holds no samples")
     for name, data in content.items():
         _check(bundle, name, data)
-    for name, data in content.items():
-        target = Path(recorded, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    try:
+        for name, data in content.items():
+            target = Path(recorded, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    except OSError as error:
+        raise BundleError(f"{recorded}: cannot be written ({error.strerror})") from None
     return len(content)
 
 

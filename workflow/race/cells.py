@@ -1,5 +1,6 @@
-"""Cells of a race: what is timed, and all that is known of it."""
+"""Cells of a race: what is timed, in which order, and all that is known of it."""
 
+import random
 from dataclasses import dataclass, field
 
 from wfa_kernels import Affine, Edit
@@ -15,7 +16,8 @@ class Plan:
 
     penalties: the experiment's. scopes: of "score", "cigar". threads: of 1 and the host's core count. tools: adapter
     ids; twin: the one that runs twice, which is also the reference that runs on every subset in use.
-    round_seconds: a cell's slice of a round. race_seconds: budget of the rounds. timeout_seconds: of one run.
+    round_seconds: a cell's slice of a round. race_seconds: budget of a race from its start, calibration, exact scores
+    and verification included; only the fewest rounds may pass it. timeout_seconds: of one run.
     """
 
     experiment: str
@@ -32,20 +34,20 @@ class Plan:
     timeout_seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Key:
-    """A cell: a tool (or its twin) at a scope, over so many single-thread shards, on the first n pairs."""
+    """A cell: a tool (or its twin) at a scope, on so many threads, on the first n pairs."""
 
     tool: str
     scope: str
-    shards: int
+    threads: int
     n: int
     twin: bool = False
 
     @property
     def name(self):
         """Name of the cell within its worker."""
-        return f"{self.scope}/{self.shards}/{self.n}"
+        return f"{self.scope}/{self.threads}/{self.n}"
 
 
 @dataclass
@@ -53,6 +55,7 @@ class Record:
     """What a cell gave: seconds round by round, or the status and reason why not; and the verdict on its answers."""
 
     times: list = field(default_factory=list)
+    further: dict = field(default_factory=dict)  # of other quantities: {name: seconds round by round}
     status: str = "ok"
     reason: str = ""
     verdict: Verdict | None = None
@@ -69,9 +72,22 @@ def subset_sizes(n):
     return sizes[::-1]
 
 
-def shard_counts(plan, adapter):
-    """Shards an adapter is timed with: the plan's thread counts; one process for a GPU tool."""
-    return plan.threads if adapter.device == "cpu" else (1,)
+def round_order(seed, number, cells):
+    """The cells in the order of a round: a function of the race's seed, the round's number (from 1) and the cells.
+
+    cells: Keys of all cells of the race that were ever run, in any order. Those of another device's block, and those
+    that have failed, are left out of the order without a change to the others'.
+    """
+    order = sorted(cells)
+    random.Random(f"{seed}/{number}").shuffle(order)
+    return order
+
+
+def thread_counts(plan, adapter):
+    """Threads that an adapter is timed with: the plan's; the most of them for a thread pool; 1 for a GPU tool."""
+    if adapter.device != "cpu":
+        return (1,)
+    return (max(plan.threads),) if adapter.pool else plan.threads
 
 
 def reference_keys(records, plan, block):
@@ -83,11 +99,11 @@ def reference_keys(records, plan, block):
     wanted = []
     live = {k: r for k, r in records.items() if r.status == "ok" and k.tool in block}
     for scope in plan.scopes:
-        for shards in plan.threads:
-            alike = {k: r for k, r in live.items() if (k.scope, k.shards) == (scope, shards)}
+        for threads in plan.threads:
+            alike = {k: r for k, r in live.items() if (k.scope, k.threads) == (scope, threads)}
             own = [k.n for k in alike if k.tool == plan.twin]
             if own:
-                wanted.extend(Key(plan.twin, scope, shards, n) for n in sorted({k.n for k in alike} - set(own)))
-                if shards == min(plan.threads):
-                    wanted.append(Key(plan.twin, scope, shards, own[0], twin=True))
+                wanted.extend(Key(plan.twin, scope, threads, n) for n in sorted({k.n for k in alike} - set(own)))
+                if threads == min(plan.threads):
+                    wanted.append(Key(plan.twin, scope, threads, own[0], twin=True))
     return wanted

@@ -6,79 +6,21 @@ all they depend on: a run that was stopped goes on where it was, and an unchange
 
 import json
 import os
+import re
 import shutil
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import yaml
 
-from wfa_kernels import Affine, Edit, PairBatch, PairsError, PenaltyError
+from wfa_kernels import Affine, PairBatch, PairsError
 from workflow import aligners
 from workflow.race import provenance, samples
-from workflow.race.cells import Plan
 from workflow.race.conductor import Conductor
-from workflow.race.host import host_card, host_id, usable_cores
+from workflow.race.host import host_card, host_id
 from workflow.race.lock import host_lock
-
-
-class EngineError(ValueError):
-    """A request the engine cannot serve: the message names the file and the key."""
-
-
-def load_yaml(path):
-    """The mapping a YAML file holds. Raises EngineError."""
-    try:
-        with open(path) as handle:
-            content = yaml.safe_load(handle)
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise EngineError(f"{path}: not a text file") from None
-    except yaml.YAMLError as error:
-        raise EngineError(f"{path}: not YAML ({str(error).splitlines()[0]})") from None
-    if not isinstance(content, dict):
-        raise EngineError(f"{path}: must hold a mapping of keys")
-    return content
-
-
-def make_plan(experiment_path, lane_path, known_tools):
-    """The Plan of an experiment under a lane. Raises EngineError naming file and key."""
-    experiment, lane = load_yaml(experiment_path), load_yaml(lane_path)
-    try:
-        penalties = _penalties(experiment["penalties"], experiment_path)
-        if lane["rounds"]["min"] < 5:
-            raise EngineError(f"{lane_path}: rounds.min must be at least 5, not {lane['rounds']['min']}")
-        unknown = [t for t in [*experiment["tools"], experiment["twin"]] if t not in known_tools]
-        if unknown:
-            raise EngineError(f"{experiment_path}: tools: unknown {unknown[0]!r}; known: {', '.join(known_tools)}")
-        narrowed = {**experiment, **lane.get("narrow", {}).get(experiment["id"], {})}
-        return Plan(
-            experiment=experiment["id"],
-            lane=lane["name"],
-            penalties=penalties,
-            scopes=tuple(narrowed["scopes"]),
-            threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in narrowed["threads"])),
-            tools=tuple(dict.fromkeys([*experiment["tools"], experiment["twin"]])),
-            twin=experiment["twin"],
-            min_rounds=lane["rounds"]["min"],
-            max_rounds=lane["rounds"]["max"],
-            round_seconds=lane["round_seconds"],
-            race_seconds=lane["race_seconds"],
-            timeout_seconds=lane["timeout_seconds"],
-        )
-    except KeyError as error:
-        raise EngineError(f"{experiment_path} and {lane_path}: key {error} is missing") from None
-    except TypeError as error:
-        raise EngineError(f"{experiment_path} or {lane_path}: a key has a value of the wrong type ({error})") from None
-
-
-def _penalties(value, path):
-    try:
-        return Edit() if value == "edit" else Affine(*value)
-    except (PenaltyError, TypeError) as error:
-        raise EngineError(f"{path}: penalties: {error}") from None
+from workflow.race.planning import EngineError, load_experiment, make_plan
 
 
 def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, time_limit_s=None, say=None):
@@ -91,6 +33,8 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     adapters = aligners.load()
     plan = make_plan(experiment_path, lane_path, list(adapters))
     paths = _dataset_paths(experiment_path, data, datasets)
+    if host and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", host):
+        raise EngineError(f"--host {host!r}: must be a name of letters, digits, '_', '.' and '-'")
     host = host or host_id()
     for folder in (out, store):
         _require_writable(folder)
@@ -120,20 +64,21 @@ def _require_writable(folder):
 
 
 def _dataset_paths(experiment_path, data, datasets):
-    """{dataset: path}; by default the experiment's data sets that are there."""
-    named = datasets or [d for d in load_yaml(experiment_path)["datasets"] if (Path(data) / f"{d}.arrow").exists()]
+    """{dataset: path}; by default the experiment's data sets that are there. Each is opened before the first race."""
+    known = load_experiment(experiment_path)["datasets"]
+    named = datasets or [d for d in known if (Path(data) / f"{d}.arrow").exists()]
+    if not named:
+        raise EngineError(f"{data}: holds no <dataset>.arrow of {experiment_path} (it names {', '.join(known)})")
     paths = {d: os.path.join(data, f"{d}.arrow") for d in named}
-    missing = [path for path in paths.values() if not os.path.exists(path)]
-    if missing or not paths:
-        raise EngineError(f"no such data set: {missing[0]}" if missing else f"{data}: holds none of the data sets")
+    for path in paths.values():
+        if not len(PairBatch.from_arrow(path)):
+            raise PairsError(f"{path}: holds no pairs")
     return paths
 
 
 def _race_once(conductor, dataset, path, host, store, out):
     """Race a data set, or take the finished race from the store."""
     pairs = PairBatch.from_arrow(path)
-    if not len(pairs):
-        raise PairsError(f"{path}: holds no pairs")
     dataset_hash = pairs.content_hash()
     key = provenance.race_key(conductor.plan, conductor, dataset_hash, host)
     kept = os.path.join(store, f"{conductor.plan.experiment}-{dataset}-{key}.parquet")
@@ -189,7 +134,7 @@ def _rows(conductor, records, pairs, context):
             **context,
             "tool": adapter.tool,
             "variant": adapter.variant,
-            "threads": key.shards,
+            "threads": key.threads,
             "twin": key.twin,
             "tool_version": conductor.versions.get(key.tool),
             "tool_source_hash": adapter.source_hash(),
@@ -205,14 +150,14 @@ def _rows(conductor, records, pairs, context):
             "peak_rss_bytes": record.peak_rss_bytes,
             **_verdict_fields(record.verdict),
         }
-        times = record.times if record.status == "ok" else []
         # The failing pairs can be many: they stand in the first row of the cell only.
-        rows.extend(
-            {**row, "round": i, "value_s": t, **({"failing_pairs": None} if i > 1 else {})}
-            for i, t in enumerate(times, 1)
-        )
-        if not times:
+        later = {**row, "failing_pairs": None}
+        if record.status != "ok":
             rows.append({**row, "round": 0, "value_s": None})
+            continue
+        rows.extend({**(later if i > 1 else row), "round": i, "value_s": t} for i, t in enumerate(record.times, 1))
+        for quantity, seconds in record.further.items():
+            rows.extend({**later, "quantity": quantity, "round": i, "value_s": t} for i, t in enumerate(seconds, 1))
     return rows
 
 

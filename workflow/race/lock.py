@@ -5,6 +5,7 @@ import fcntl
 import os
 import sys
 import time
+from datetime import datetime
 
 #: The host's lock file: one place for all users and checkouts, whatever their TMPDIR; the variable is for tests.
 LOCK_VARIABLE = "WAVEBENCH_LOCK"
@@ -23,13 +24,14 @@ def host_lock(path=None, poll_s=1.0, out=sys.stderr):
                 break
             except BlockingIOError:
                 if not waited:
-                    holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "unknown"
-                    print(f"waiting: another race runs on this host ({holder})", file=out, flush=True)
+                    holder = os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "unknown"
+                    print(f"waiting: another race runs on this host: {holder}", file=out, flush=True)
                     waited = True
                 time.sleep(poll_s)
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"process {os.getpid()} in {os.getcwd()}\n".encode(), 0)
+            since = datetime.now().astimezone().isoformat(" ", "seconds")
+            os.pwrite(descriptor, f"process {os.getpid()} since {since}, in {os.getcwd()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)

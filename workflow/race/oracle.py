@@ -1,9 +1,11 @@
-"""Exact scores to verify against: one aligner for all pairs, a second, unlike it, on a sample.
+"""Exact scores to verify against: one aligner for all pairs, a second, unlike it, on a sample and in case of doubt.
 
 Edit distance: Myers' bit-parallel kernel for all pairs; gap-affine: the wavefront kernel. The second opinion is the
-plain O(nm) dynamic programming below, which shares no code with either (thesis Eq. 2).
+plain O(nm) dynamic programming below, which shares no code with either (thesis Eq. 2): on pairs spread over the batch,
+and on pairs that a tool fails, before the tool is blamed.
 """
 
+import contextlib
 import hashlib
 import os
 from functools import cache
@@ -19,40 +21,72 @@ from wfa_kernels.result import NO_SCORE
 #: Cells of the second opinion's sample: some seconds of plain dynamic programming.
 SAMPLE_CELLS = 4e8
 SAMPLE_PAIRS = 2000
+#: At most so many of the pairs that a tool fails are judged again.
+FAILING_PAIRS = 100
 
 
 class OracleError(RuntimeError):
-    """The two exact aligners disagree: nothing can be verified."""
+    """The two exact aligners disagree: nothing can be verified. The text names the pair."""
 
 
 def exact_scores(pairs, penalties, folder, key, threads=None):
-    """Path of a .npy file of the batch's exact scores, int32[n]; NO_SCORE where no oracle answers.
+    """(path, confirmed): a .npy file of the batch's exact scores, int32[n], NO_SCORE where no oracle answers; and the
+    number of them that the second opinion found right when they were computed.
 
     folder, key: where scores of this data set are kept between races, under the sources that computed them.
     Raises OracleError when the second opinion differs.
     """
     path = os.path.join(folder, f"{key}-{_name(penalties)}-{len(pairs)}-{_sources()}.npy")
-    if os.path.exists(path):
-        return path
+    beside = f"{path}.confirmed"
+    if os.path.exists(path) and os.path.exists(beside):
+        return path, int(Path(beside).read_text())
     algorithm = "bpm" if isinstance(penalties, Edit) else "wfa"
     scores = align(pairs, penalties, device="cpu", algorithm=algorithm, threads=threads).scores
-    confirm(pairs, penalties, scores)
+    confirmed = confirm(pairs, penalties, scores)
     os.makedirs(folder, exist_ok=True)
-    beside = f"{path}.{os.getpid()}.part.npy"
-    np.save(beside, scores)
-    os.replace(beside, path)
-    return path
+    with _whole(beside) as part:
+        Path(part).write_text(f"{confirmed}\n")
+    with _whole(path) as part, open(part, "wb") as file:
+        np.save(file, scores)
+    return path, confirmed
+
+
+@contextlib.contextmanager
+def _whole(path):
+    """Path to write to; the file then takes its name at once, or never."""
+    part = f"{path}.{os.getpid()}.part"
+    yield part
+    os.replace(part, path)
 
 
 def confirm(pairs, penalties, scores):
     """Compare scores with the second opinion on pairs spread over the batch, as many as fit its budget of cells but at
     least one; the number compared. Raises OracleError where they differ."""
-    spread = np.random.default_rng(0).permutation(len(pairs))[:SAMPLE_PAIRS]
-    cells = np.cumsum(pairs.pattern_lengths[spread].astype(float) * pairs.text_lengths[spread])
-    rows = spread[: max(1, int(np.searchsorted(cells, SAMPLE_CELLS, side="right")))]
+    spread = np.random.default_rng(0).choice(len(pairs), min(SAMPLE_PAIRS, len(pairs)), replace=False)
+    return _compare(pairs, penalties, scores, spread)
+
+
+def judge_again(pairs, penalties, path, failing):
+    """Ask the second opinion on pairs that a tool fails, the first FAILING_PAIRS within its budget of cells; the number
+    compared.
+
+    path: of the exact scores that it was judged by. failing: numbers of the pairs. Raises OracleError when a pair's
+    exact score is wrong: then the fault is not the tool's.
+    """
+    rows = np.array(failing[:FAILING_PAIRS], np.int64)
+    try:
+        return _compare(pairs, penalties, np.load(path, mmap_mode="r"), rows)
+    except OracleError as error:
+        raise OracleError(f"{error} (kept in {path})") from None
+
+
+def _compare(pairs, penalties, scores, rows):
+    cells = np.cumsum(pairs.pattern_lengths[rows].astype(float) * pairs.text_lengths[rows])
+    rows = rows[: max(1, int(np.searchsorted(cells, SAMPLE_CELLS, side="right")))]
+    rows = rows[scores[rows] != NO_SCORE]
     sample = pairs.take(rows)
     second = _gotoh_batch(sample.pattern, sample.pattern_offsets, sample.text, sample.text_offsets, *penalties.triple)
-    wrong = np.flatnonzero((second != scores[rows]) & (scores[rows] != NO_SCORE))
+    wrong = np.flatnonzero(second != scores[rows])
     if len(wrong):
         i = int(wrong[0])
         first = int(rows[i])

@@ -13,8 +13,8 @@ from workflow.race.worker import OUT_OF_MEMORY
 
 #: Part of the machine's memory one tool may take, over all its processes.
 MEMORY_SHARE = 0.7
-#: Libraries may not start threads of their own behind a single-thread cell's back.
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: Libraries may not start threads of their own behind a single-thread cell's back; a pool gets the number it is told.
+_THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class WorkerFailed(Exception):
@@ -26,18 +26,21 @@ class WorkerFailed(Exception):
 
 
 class Worker:
-    """A tool's process. ask() raises WorkerFailed, and the process is then gone."""
+    """A tool's process. ask() raises WorkerFailed, and the process is then gone.
 
-    def __init__(self, tool, device="cpu", processes=1):
+    processes: it and those it will fork. threads: of each of them, 1 but for a library's own thread pool.
+    """
+
+    def __init__(self, tool, device="cpu", processes=1, threads=1):
         ours, theirs = socket.socketpair()
         memory = int(psutil.virtual_memory().total * MEMORY_SHARE / processes) if device == "cpu" else 0
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory)],
+            [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory), str(threads)],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,  # the answers go over the socket
-            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}, start_new_session=True,
+            env={**os.environ, **dict.fromkeys(_THREAD_COUNTS, str(threads))}, start_new_session=True,
         )  # fmt: skip
         theirs.close()
-        self.opened, self.prepared = None, set()  # the data set and the cells it holds
+        self.opened = None  # path of the data set it holds
         self.pipe = Connection(ours.detach())
 
     @property

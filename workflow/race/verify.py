@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
-from wfa_kernels.result import NO_SCORE, OK
+from wfa_kernels.result import NO_SCORE, OK, AlignmentResult
 
 INVALID = -1
+#: Pairs judged at a time: it bounds what verification needs besides the outputs themselves.
+CHUNK_PAIRS = 1 << 16
 
 
 @dataclass
 class Verdict:
-    """Counts over the pairs verified; add() joins those of two shards."""
+    """Counts over the pairs verified; add() joins those of two chunks or shards."""
 
     pairs: int = 0
     answered: int = 0
@@ -30,7 +32,7 @@ class Verdict:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, count in other.refused.items():
             self.refused[name] = self.refused.get(name, 0) + count
-        self.failing = self.failing + other.failing
+        self.failing.extend(other.failing)
         return self
 
     @property
@@ -50,13 +52,29 @@ class Verdict:
 
 
 def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0):
-    """Check the answers of one tool on one batch.
+    """Check the answers of one tool on one batch, chunk by chunk.
 
     pairs: PairBatch of n. result: AlignmentResult of n. objective: the penalties the tool optimises.
     exact_native: int32[n] exact scores under them. affine, exact_affine: the experiment's affine penalties and exact
     scores, to re-score CIGARs under, or None. first: number of the first pair, for naming failures.
     A right pair has the exact score and, where there are CIGARs, a valid one that costs just that.
     """
+    verdict = Verdict()
+    for start in range(0, len(pairs), CHUNK_PAIRS):
+        rows = slice(start, start + CHUNK_PAIRS)
+        known = None if affine is None else exact_affine[rows]
+        part = _rows_of(result, start, rows.stop)
+        verdict.add(_judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start))
+    return verdict
+
+
+def _rows_of(result, start, stop):
+    """The answers of some pairs; views, whose CIGAR offsets are into the whole result's CIGARs."""
+    offsets = None if result.cigars is None else result.cigar_offsets[start : stop + 1]
+    return AlignmentResult(result.scores[start:stop], result.status[start:stop], result.cigars, offsets)
+
+
+def _judge(pairs, result, objective, exact_native, affine, exact_affine, first):
     answered = result.status == OK
     judged = answered & (exact_native != NO_SCORE)
     right = judged & (result.scores == exact_native)

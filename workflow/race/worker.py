@@ -5,12 +5,10 @@ The conductor speaks to it over a socket: each request is a tuple (command, argu
 """
 
 import contextlib
-import ctypes
 import gc
 import multiprocessing
 import os
 import resource
-import signal
 import sys
 import time
 import warnings
@@ -20,13 +18,13 @@ import numpy as np
 
 from wfa_kernels import PairBatch
 from workflow import aligners
+from workflow.processes import die_with_parent
 from workflow.race import verify as verification
 
 #: What a worker answers when a tool runs out of memory.
 OUT_OF_MEMORY = "out of memory"
 #: Pairs of the first call, which compiles and loads.
 WARM_UP_PAIRS = 8
-_PR_SET_PDEATHSIG = 1
 
 
 class Cell:
@@ -38,6 +36,7 @@ class Cell:
 
     def run(self):
         """Seconds at which the run began and ended, on the host's monotonic clock; the tool's own timer goes first."""
+        self.adapter.forget()  # else the last run's answers would be freed while this one is timed
         gc.disable()
         try:
             begin = time.monotonic()
@@ -49,9 +48,11 @@ class Cell:
         return begin, end if own is None else begin + own
 
 
-def fresh_adapter(tool):
-    """A new adapter object of the given id: cells of one worker must not share state."""
-    return aligners.load()[tool]
+def fresh_adapter(tool, threads):
+    """A new adapter object of the given id and threads: cells of one worker must not share state."""
+    adapter = aligners.load()[tool]
+    adapter.threads = threads
+    return adapter
 
 
 def shard_bounds(pairs, shards):
@@ -63,10 +64,10 @@ def shard_bounds(pairs, shards):
 
 
 class Shard:
-    """The work of one process: cells by key, over its own range of the pairs."""
+    """The work of one process: cells by key, over its own range of the pairs. threads: of each of its runs."""
 
-    def __init__(self, tool, index):
-        self.tool, self.index = tool, index
+    def __init__(self, tool, threads, index):
+        self.tool, self.threads, self.index = tool, threads, index
         self.path, self.pairs, self.cells = None, None, {}
 
     def open(self, path):
@@ -78,7 +79,7 @@ class Shard:
         if self.index >= shards:
             return
         start, stop = shard_bounds(self.pairs[:n], shards)[self.index]
-        self.cells[key] = (start, Cell(fresh_adapter(self.tool), job, self.pairs[start:stop]))
+        self.cells[key] = (start, Cell(fresh_adapter(self.tool, self.threads), job, self.pairs[start:stop]))
 
     def run(self, key, begin_at):
         """Run the cell, at a given instant where one is given; (begin, end), or None where this shard has no part."""
@@ -89,12 +90,21 @@ class Shard:
                 pass
         return self.cells[key][1].run()
 
+    def timings(self, key):
+        """Further quantities of the last run, {name: seconds}."""
+        return self.cells[key][1].adapter.timings() if key in self.cells else {}
+
     def outcome(self, key):
         """Hash of the last run's outputs."""
         return verification.output_hash(self.cells[key][1].adapter.outputs()) if key in self.cells else ""
 
     def verify(self, key, native_path, affine_path):
-        """Verdict on the last run's outputs against the exact scores kept in .npy files."""
+        """Verdict on the last run's outputs against the exact scores kept in .npy files, judged chunk by chunk.
+
+        The outputs themselves come whole: a run leaves all its answers, in a library's own objects or packed, and their
+        packed form is the smaller. What a cell holds is bounded by its slice of a round and by the prepared cells'
+        budget.
+        """
         if key not in self.cells:
             return verification.Verdict()
         start, cell = self.cells[key]
@@ -126,22 +136,24 @@ class Shard:
 class Team:
     """The leader's own shard and those of the processes forked from it."""
 
-    def __init__(self, tool):
-        self.tool, self.own, self.forked = tool, Shard(tool, 0), []
+    def __init__(self, tool, threads):
+        self.tool, self.threads, self.own, self.forked = tool, threads, Shard(tool, threads, 0), []
 
     def warm_up(self, jobs, path, shards):
-        """First call of every job on a few pairs, compilation included; {scope: seconds}. Then forks the shards.
+        """First run of every job on a few pairs, compilation included; {scope: seconds}. Then forks the shards.
 
-        Forked after compilation, so the shards share its memory and pay it once.
+        The seconds are of the run alone, by this clock: importing the tool and preparing the pairs are no compilation.
+        Forked after it, so the shards share its memory and pay it once.
         """
         took = {}
         pairs = PairBatch.from_arrow(path)[:WARM_UP_PAIRS]
         for job in jobs:
+            cell = Cell(fresh_adapter(self.tool, self.threads), job, pairs)
             begin = time.monotonic()
-            Cell(fresh_adapter(self.tool), job, pairs).run()
+            cell.run()
             took[job.scope] = time.monotonic() - begin
         for index in range(1, shards):
-            self.forked.append(_fork_shard(self.tool, index))
+            self.forked.append(_fork_shard(Shard(self.tool, self.threads, index)))
         return took
 
     def everyone(self, method, *arguments):
@@ -176,6 +188,10 @@ class Team:
         spans = [span for span in self.everyone("run", key, begin_at) if span]
         return max(end for _, end in spans) - begin_at
 
+    def timings(self, key):
+        """Further quantities of the last run, {name: seconds}: only a tool that runs in one process has any."""
+        return self.own.timings(key)
+
     def outcome(self, key):
         """One hash over the outputs of all shards."""
         return "".join(self.everyone("outcome", key))
@@ -197,25 +213,20 @@ class Team:
         return None if None in peaks else sum(peaks)
 
 
-def die_with_parent():
-    """Be killed when the parent goes, however it goes (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def limit_memory(bytes_):
     """Cap this process' own memory, so that a tool that asks for too much fails alone; mapped files do not count."""
     resource.setrlimit(resource.RLIMIT_DATA, (bytes_, bytes_))
 
 
-def _fork_shard(tool, index):
+def _fork_shard(shard):
     ours, theirs = multiprocessing.Pipe()
     # The other threads are Arrow's, which mends its pools in a forked child.
     warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
+    parent = os.getpid()
     if os.fork() == 0:
         ours.close()
-        die_with_parent()
-        _serve(Shard(tool, index), theirs)
+        die_with_parent(parent)
+        _serve(shard, theirs)
         os._exit(0)
     theirs.close()
     return ours
@@ -237,15 +248,15 @@ def _serve(target, pipe):
 
 
 def main():
-    """``python -m workflow.race.worker TOOL SOCKET MEMORY``: serve the conductor on an inherited socket.
+    """``python -m workflow.race.worker TOOL SOCKET MEMORY THREADS``: serve the conductor on an inherited socket.
 
-    MEMORY: bytes that each of its processes may have, 0 for no cap.
+    MEMORY: bytes that each of its processes may have, 0 for no cap. THREADS: of each of them.
     """
-    tool, descriptor, memory = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    tool, descriptor, memory, threads = sys.argv[1], *map(int, sys.argv[2:])
     die_with_parent()
     if memory:
         limit_memory(memory)
-    _serve(Team(tool), Connection(descriptor))
+    _serve(Team(tool, threads), Connection(descriptor))
 
 
 if __name__ == "__main__":

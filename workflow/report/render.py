@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 import jinja2
-import yaml
 from markupsafe import Markup
 
 from workflow.report import summary
-from workflow.scripts import ratios
+from workflow.scripts import config_files, ratios
 from workflow.scripts.table_cli import read_measurements
 from workflow.scripts.table_html import STYLE
 
@@ -122,7 +121,7 @@ def main(tables, figures, collected, samples, recorded, config, aliases, out):
     """Render the report of what has been measured."""
     files = [path for folder in (samples, recorded) if folder for path in sorted(Path(folder).rglob("*.parquet"))]
     try:
-        shown, named = (yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {} for path in (config, aliases))
+        shown, named = (config_files.read_yaml(path) or {} for path in (config, aliases))
         pages = [Path(tables) / f"{id_}.html" for id_ in shown["tables"]]
         drawings = [Path(figures) / f"{id_}.svg" for id_ in shown["figures"]]
         text = render(pages, drawings, read_measurements(collected), ratios.read(files), named)

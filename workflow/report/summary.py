@@ -4,14 +4,13 @@ import csv
 import json
 from collections import Counter
 
+from workflow.scripts.doubts import NOISY, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.ratios import shown, speedups
-from workflow.scripts.table import TOOL_NAMES, tool_id
+from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 REFERENCE = "wavebench-wfa:cpu"
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
-#: Drift of the canary loop above which the reader is warned.
-NOISY = 0.1
 #: A twin's interval that reaches further from 1 than this cannot show that the race was even.
 TOO_WIDE = 0.1
 
@@ -70,6 +69,9 @@ def verification(measurements):
         "timed": len(timed),
         "judged": len(judged),
         "pairs": int(sum(m.get("verified") or 0 for m in judged)),
+        "unverified": sorted(
+            f"{_tool(m)} on {m['dataset']} ({unverified_text(m)})" for m in timed if unverified_text(m)
+        ),
         "wrong": sorted(set(wrong)),
         "refused": [f"{what}, {n} pairs" for what, n in sorted(refused.items())],
         "stale": sorted({_tool(m) for m in timed if m["stale"]}),

@@ -10,8 +10,11 @@ rule collect:
         "results/logs/collect/{experiment}.log",
     wildcard_constraints:
         experiment="|".join(SETTINGS.experiments),
+    params:
+        host=HOST,
     shell:
         "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
+        " --host {params.host}"
         " --experiment {wildcards.experiment} --out {output} 2> {log}"
 
 
@@ -23,6 +26,9 @@ rule collect_all:
         MEASUREMENTS,
     log:
         "results/logs/collect/measurements.log",
+    params:
+        host=HOST,
     shell:
         "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
+        " --host {params.host}"
         " --out {output} 2> {log}"

@@ -16,11 +16,24 @@ kernel_cache.use()  # before Numba is imported, for this process and every job
 from workflow.race import host
 from workflow.scripts import plan, settings, sources
 
-try:
-    SETTINGS = settings.load(dict(config))
-except settings.SettingsError as error:
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(2)
+
+def checked(read, *arguments):
+    """What read() gives; the run ends with its message when the configuration is wrong."""
+    try:
+        return read(*arguments)
+    except settings.SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+# Snakemake's own reading names no line, and takes the last of two equal keys.
+checked(settings.read_yaml, ROOT / settings.CONFIG)
+
+
+configfile: "config/config.yaml"
+
+
+SETTINGS = checked(settings.load, dict(config))
 
 # Jobs run `python`: the one that runs Snakemake, whatever the caller's PATH says. Snakemake's own strict mode is off
 # once there is a prefix, so that it is part of this one.
@@ -50,6 +63,12 @@ def print_plan():
     """Say what the run will do, unless `make reproduce` has said it already."""
     if os.environ.get("WAVEBENCH_PLAN") != "shown":
         print(plan.describe(SETTINGS), file=sys.stderr)
+
+
+def caption(figure):
+    """Text of a figure's caption, for Snakemake's own report."""
+    path = ROOT / f"workflow/report/captions/{figure}.rst"
+    return path.read_text(encoding="utf-8").strip()
 
 
 def pair_files(experiment):

@@ -7,7 +7,9 @@ rule computed_figure:
     output:
         report(
             "results/figures/{figure}.svg",
+            caption="../report/figure.rst",
             category="Figures",
+            labels={"figure": "{figure}"},
         ),
         "results/figures/{figure}.png",
     log:
@@ -15,6 +17,7 @@ rule computed_figure:
     wildcard_constraints:
         figure="(?!thesis_fig10$)[^/.]+",
     params:
+        caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.figures.{wildcards.figure} --out {params.out} 2> {log}"
@@ -30,12 +33,15 @@ rule thesis_fig10:
     output:
         report(
             "results/figures/thesis_fig10.svg",
+            caption="../report/figure.rst",
             category="Figures",
+            labels={"figure": "thesis_fig10"},
         ),
         "results/figures/thesis_fig10.png",
     log:
         "results/logs/figures/thesis_fig10.log",
     params:
+        caption=caption("thesis_fig10"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.figures.thesis_fig10 --samples {input.samples} --paper {input.paper}"

@@ -14,7 +14,9 @@ rule measured_table:
         "results/tables/{table}.md",
         report(
             "results/tables/{table}.html",
+            caption="../report/table.rst",
             category="Tables",
+            labels={"table": "{table}"},
         ),
         "results/tables/{table}.tidy.csv",
     log:
@@ -42,7 +44,9 @@ rule thesis_tab7:
         "results/tables/thesis_tab7.md",
         report(
             "results/tables/thesis_tab7.html",
+            caption="../report/table.rst",
             category="Tables",
+            labels={"table": "thesis_tab7"},
         ),
         "results/tables/thesis_tab7.tidy.csv",
     log:

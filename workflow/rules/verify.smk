@@ -4,7 +4,12 @@ rule verify:
         samples=all_sample_files(),
         modules=sources.closure("workflow/scripts/verify_ledger.py"),
     output:
-        report(LEDGER, category="Verification"),
+        report(
+            LEDGER,
+            caption="../report/ledger.rst",
+            category="Verification",
+            labels={"ledger": "every verified cell"},
+        ),
     log:
         f"results/logs/verify/{LANE}/{HOST}.log",
     shell:

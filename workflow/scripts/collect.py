@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from workflow import aligners
 from workflow.race import samples
+from workflow.race.host import host_id
 from workflow.race.statistics import median_interval
+from workflow.scripts.stale import current_hashes, is_stale
 
 #: What a cell's rows have in common; the rest of the schema is by round.
 _BY_ROUND = ("round", "value_s")
@@ -21,30 +22,29 @@ _ADDED = pa.schema(
         ("median_s", pa.float64()),  # of the rounds' times; ci_*: its 95 % interval
         ("ci_low_s", pa.float64()),
         ("ci_high_s", pa.float64()),
+        ("stale", pa.bool_()),  # the tool's sources are no longer the checkout's
         ("main", pa.bool_()),  # neither a twin nor a smaller subset of the pairs
-        ("source", pa.string()),  # "here" | "recorded"
         ("race_valid", pa.bool_()),
         ("race_note", pa.string()),
         ("canary_drift", pa.float64()),
         ("gpu", pa.string()),  # name of the host's first GPU, "" without one
-        ("stale", pa.bool_()),  # the tool's sources are no longer the checkout's
         ("path", pa.string()),
+        ("source", pa.string()),  # "here": of the machine at hand | "recorded": of another
     ]
 )
 
 
 def race_files(here, recorded, experiment=None):
-    """[(path, source)]: this host's race files and the recorded ones; of one experiment, or of all."""
+    """[(path, source)]: race files in the folder of samples and the recorded ones; of one experiment, or of all."""
     pattern = f"*/*/{experiment or '*'}/*.parquet"
-    found = [(path, "here") for path in sorted(Path(here).glob(pattern))] if here else []
-    return found + [(path, "recorded") for path in sorted(Path(recorded).glob(pattern))]
+    folders = ((here, "here"), (recorded, "recorded"))
+    return [(path, source) for folder, source in folders for path in sorted(Path(folder).glob(pattern))]
 
 
-def cells_of(path, source, hashes):
+def cells_of(path, hashes):
     """DataFrame of one race's cells.
 
-    hashes: {(tool, variant): source hash of this checkout}, to mark samples of other sources as stale. Raises
-    samples.SamplesError.
+    hashes: stale.current_hashes(), to mark samples of other sources as stale. Raises samples.SamplesError.
     """
     table, card = samples.read(path)
     if not len(table):
@@ -55,18 +55,16 @@ def cells_of(path, source, hashes):
         row = cell.iloc[0].drop(list(_BY_ROUND)).to_dict()
         times = cell["value_s"].dropna().to_numpy()
         median, low, high = median_interval(times) if len(times) else (None, None, None)
-        rows.append({**row, "rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high})
+        row |= {"rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high}
+        rows.append({**row, "stale": is_stale(row, hashes)})
     cells = pd.DataFrame(rows)
     largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
-    cells["source"] = source
     cells["race_valid"] = bool(card.get("valid", True))
     cells["race_note"] = _note(card)
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]
     cells["gpu"] = gpus[0].get("name") or ""
-    current = [hashes.get((tool, variant)) for tool, variant in zip(cells["tool"], cells["variant"], strict=True)]
-    cells["stale"] = [now is None or now != then for now, then in zip(current, cells["tool_source_hash"], strict=True)]
     cells["path"] = str(path)
     return cells
 
@@ -78,18 +76,26 @@ def _note(card):
     return "twins uneven (" + "; ".join(uneven) + ")"
 
 
-def collect(here, recorded, experiment=None):
+def collect(here, recorded, experiment=None, host=None):
     """DataFrame over all races, or those of one experiment; empty with all its columns when there are none.
 
-    here, recorded: folders <lane>/<host>/<experiment> and <host>/<lane>/<experiment> of race files. Raises
+    here, recorded: folders <lane>/<host>/<experiment> and <host>/<lane>/<experiment> of race files. host: id of the
+    machine at hand (default: this one's); samples of other machines count as recorded, wherever they lie. Raises
     samples.SamplesError.
     """
-    hashes = {(a.tool, a.variant): a.source_hash() for a in aligners.load().values()}
-    frames = [cells_of(path, source, hashes) for path, source in race_files(here, recorded, experiment)]
+    hashes, host = current_hashes(), host or host_id()
+    frames = {}
+    for path, source in race_files(here, recorded, experiment):
+        cells = cells_of(path, hashes)
+        first = cells.iloc[0]
+        source = source if first["host"] == host else "recorded"
+        # The race of another machine may lie among the samples and be recorded, too.
+        race = (source, first["race_id"], first["experiment"], first["dataset"])
+        frames.setdefault(race, cells.assign(source=source))
     if not frames:
         fields = [field for field in samples.SCHEMA if field.name not in _BY_ROUND]
         return pa.schema([*fields, *_ADDED]).empty_table().to_pandas()
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames.values(), ignore_index=True)
 
 
 def main():
@@ -98,10 +104,11 @@ def main():
     parser.add_argument("--samples", default="results/samples", help="<lane>/<host>/<experiment>/<dataset>.parquet")
     parser.add_argument("--recorded", default="results/recorded", help="<host>/<lane>/<experiment>/<dataset>.parquet")
     parser.add_argument("--experiment", metavar="ID", help="only the races of this experiment")
+    parser.add_argument("--host", metavar="ID", help="the machine at hand (default: this one)")
     parser.add_argument("--out", required=True)
     asked = parser.parse_args()
     try:
-        frame = collect(asked.samples, asked.recorded, asked.experiment)
+        frame = collect(asked.samples, asked.recorded, asked.experiment, asked.host)
     except samples.SamplesError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

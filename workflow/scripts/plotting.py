@@ -21,6 +21,7 @@ GREY = "#6b6b6b"
 TOOL_STYLE = {
     "edlib": (ORANGE, "o"),
     "rapidfuzz": (YELLOW, "h"),
+    "rapidfuzz:pool": (YELLOW, "H"),
     "parasail:striped": (SKY, "s"),
     "parasail:scan": (SKY, "^"),
     "parasail:diag": (SKY, "D"),
@@ -29,6 +30,7 @@ TOOL_STYLE = {
     "ksw2": (PINK, "X"),
     "seqan": (PINK, "d"),
     "wavebench-wfa:cpu": (RED, "*"),
+    "wavebench-wfa:pool": (RED, "P"),
     "wavebench-bpm:cpu": (RED, "p"),
     "wavebench-ond:cpu": (RED, "<"),
     "gasal2": (GREEN, "o"),

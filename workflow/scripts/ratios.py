@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from workflow import aligners
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
-from workflow.scripts.table import MOST_COVERAGE, idle_threads, race_rank, refused_share, tool_id
+from workflow.scripts.doubts import MOST_COVERAGE, idle_threads, race_rank, refused_share
+from workflow.scripts.stale import current_hashes, is_stale
+from workflow.scripts.tools import tool_id
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,12 @@ class Speedup:
 
 def read(paths):
     """Every race of the given files. Raises samples.SamplesError, a ValueError, for one that is no race file."""
-    current = {adapter.id: adapter.source_hash() for adapter in aligners.load().values()}
+    current = current_hashes()
     races = []
     for path in paths:
         table, card = samples.read(path)
         rows = table.to_pylist()
-        stale = {tool_id(row) for row in rows if current.get(tool_id(row)) != row["tool_source_hash"]}
+        stale = {tool_id(row) for row in rows if is_stale(row, current)}
         races.append(Race(rows, card, frozenset(stale)))
     return races
 

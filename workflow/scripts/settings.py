@@ -9,25 +9,18 @@ import re
 import urllib.parse
 import urllib.request
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
-
-import jsonschema
-import yaml
 
 from workflow import aligners
 from workflow.race import host
 from workflow.scripts import real_data
+from workflow.scripts.config_files import ROOT, SettingsError, check, read_yaml
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = "config/config.yaml"
+COMMAND_LINE = "command line"
 #: Tables and figures that show another experiment than the one of their own name.
 NEEDS = {"thesis_tab7": "thesis_tab9", "thesis_fig10": "thesis_tab9"}
 UNIFORM = re.compile(r"uniform_(?P<length>[1-9]\d*)_e(?P<percent>\d+(\.\d+)?)")
-
-
-class SettingsError(Exception):
-    """A mistake in the configuration; the text is all that the user needs to mend it."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +102,18 @@ def load(config=None, lane=None, root=ROOT):
     config: a dict that stands for config.yaml (Snakemake's, with --config merged in); None reads the file.
     lane: the lane's name, instead of the configuration's. Raises SettingsError.
     """
-    if config is None:
-        config = read_yaml(root / CONFIG, root)
-    check(config, "config", CONFIG)
-    names = _names_in(root / "config/lanes", "*.yaml")
+    lanes = ["auto", *_names_in(root / "config/lanes", "*.yaml")]
+    written = read_yaml(root / CONFIG, root)
+    config = written if config is None else config
+    # What the file alone does not have wrong comes from the command line.
+    for values, place in ((written, CONFIG), (config, COMMAND_LINE)):
+        check(values, "config", place)
+        _among(values["lane"], lanes, "lane", place)
+        _known_scripts(values, root, place)
     lane_name = lane or config["lane"]
+    _among(lane_name, lanes, "lane", COMMAND_LINE)
     if lane_name == "auto":
         lane_name = "lite" if host.gpus() else "kick"
-    _among(lane_name, ["auto", *names], "lane", CONFIG)
-    _known_scripts(config, root)
     rows, notes = _mappable(_real_rows(root / config["real_data"]))
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
@@ -132,67 +128,6 @@ def _mappable(rows):
     return rows, ()
 
 
-def read_yaml(path, root=ROOT):
-    """The YAML file as Python data. Raises SettingsError naming the file, and the line of a syntax error."""
-    name = _shown(path, root)
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{name}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise SettingsError(f"{name}{line}: {problem}") from None
-
-
-def check(data, schema, name):
-    """Check data against workflow/schemas/<schema>.schema.yaml. Raises SettingsError for the first fault."""
-    found = sorted(_validator(schema).iter_errors(data), key=lambda error: [str(part) for part in error.absolute_path])
-    if found:
-        raise SettingsError(f"{name}: {_explain(found[0])}")
-
-
-@cache
-def _validator(schema):
-    path = ROOT / "workflow/schemas" / f"{schema}.schema.yaml"
-    return jsonschema.Draft202012Validator(yaml.safe_load(path.read_text(encoding="utf-8")))
-
-
-def _explain(error):
-    """One fault of the schema in words: the key, what is wrong with it, what is allowed."""
-    key = ".".join(str(part) for part in error.absolute_path)
-    if error.validator == "additionalProperties":
-        allowed = sorted(error.schema["properties"])
-        unknown = sorted(str(name) for name in error.instance if name not in error.schema["properties"])
-        where = f" in '{key}'" if key else ""
-        return f"unknown key '{unknown[0]}'{where}; allowed are {', '.join(allowed)}"
-    if error.validator == "required":
-        missing = [name for name in error.validator_value if name not in error.instance]
-        where = f" in '{key}'" if key else ""
-        return f"key '{missing[0]}' is missing{where}"
-    if not key:
-        return f"must be a mapping of keys to values, not {_kind(error.instance)}"
-    wanted = error.schema.get("description") or error.schema.get("type") or error.message
-    wanted = (
-        f"a list of names ({wanted})" if error.schema.get("type") == "array" and error.validator == "type" else wanted
-    )
-    twice = "; nothing may stand twice" if error.validator == "uniqueItems" else ""
-    return f"key '{key}' must be {wanted}, not {error.instance!r} ({_kind(error.instance)}){twice}"
-
-
-def _kind(value):
-    names = {
-        dict: "a mapping",
-        list: "a list",
-        str: "text",
-        bool: "true/false",
-        int: "a whole number",
-        float: "a number",
-    }
-    return "empty" if value is None else names.get(type(value), type(value).__name__)
-
-
 def _among(value, allowed, key, file):
     if value not in allowed:
         raise SettingsError(
@@ -204,12 +139,7 @@ def _names_in(folder, pattern):
     return sorted(path.stem for path in folder.glob(pattern) if not path.stem.startswith("_"))
 
 
-def _shown(path, root):
-    path = Path(path)
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-
-
-def _known_scripts(config, root):
+def _known_scripts(config, root, place):
     """Every table, figure and experiment named has its file."""
     for key, folder, pattern in (
         ("experiments", "config/experiments", "*.yaml"),
@@ -218,18 +148,18 @@ def _known_scripts(config, root):
     ):
         allowed = _names_in(root / folder, pattern)
         for name in config[key]:
-            _among(name, allowed, key, CONFIG)
-    _measured(config, _names_in(root / "config/experiments", "*.yaml"))
+            _among(name, allowed, key, place)
+    _measured(config, _names_in(root / "config/experiments", "*.yaml"), place)
 
 
-def _measured(config, known):
+def _measured(config, known, place):
     """Every table and figure named has its experiment named, too; known: every experiment there is."""
     for key in ("tables", "figures"):
         for name in config[key]:
             needed = NEEDS.get(name, name)
             if needed in known and needed not in config["experiments"]:
                 raise SettingsError(
-                    f"{CONFIG}: key '{key}': {name} needs the experiment {needed}, which key 'experiments' does not "
+                    f"{place}: key '{key}': {name} needs the experiment {needed}, which key 'experiments' does not "
                     f"name; it names {', '.join(config['experiments'])}"
                 )
 

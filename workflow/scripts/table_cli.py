@@ -4,18 +4,16 @@ import os
 
 import click
 import pyarrow.parquet as pq
-import yaml
 
-from workflow.scripts import papers, table, table_output
+from workflow.scripts import config_files, papers, table_build, table_output
 
 
 def read_yaml(path):
     """A YAML file as a dict; a clear error names the file."""
     try:
-        with open(path, encoding="utf-8") as lines:
-            return yaml.safe_load(lines)
-    except (OSError, yaml.YAMLError) as error:
-        raise click.UsageError(f"{path}: cannot be read ({error})") from None
+        return config_files.read_yaml(path)
+    except config_files.SettingsError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def read_measurements(path):
@@ -44,7 +42,7 @@ def command(make_layout):
             layout = make_layout(experiment, real_data, rows)
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-        filled = table.build(layout, rows, values, experiment, lane)
+        filled = table_build.build(layout, rows, values, experiment, lane)
         table_output.write_all(filled, out, f"snakemake {os.path.relpath(out)}.md")
 
     return main

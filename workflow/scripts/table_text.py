@@ -1,14 +1,17 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
+from workflow.scripts.doubts import NOISY
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
-from workflow.scripts.table import TOOL_NAMES, tool_id
+from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
     "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered, and below 99 % no "
     "time is given, as it would be of other pairs than its neighbours'. R is the recall as the paper defines it. A "
     "time struck out belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled from "
-    "fewer than 30 answered ones; fewer pairs than threads: not a time of all threads, as some had nothing to do; "
+    "fewer than 30 answered ones; fewer pairs than threads: not a time of all threads, as some had nothing to do; k of "
+    "n answers verified: no exact score is known for the others, and recall is over those k; own thread pool: the "
+    "library's own threads in one process, where the other rows of several threads are as many processes of one; "
     "stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
 )
 
@@ -59,23 +62,36 @@ def where_text(table, line):
 
 
 def provenance(table):
-    """Sentences on where each column of numbers comes from."""
+    """Sentences on where each column of numbers comes from, and on how steady its machine was."""
     hosts = {}
     for line in table.lines:
-        if line.source != "paper":
-            for cell in line.cells:
-                if cell.record:
-                    key = (line.source, line.host)
-                    hosts.setdefault(key, set()).add((cell.record["lane"], short_commit(cell.record["commit"])))
+        for record in (cell.record for cell in line.cells if cell.record):
+            hosts.setdefault((line.source, line.host), {})[record["race_id"], record["dataset"]] = record
     layout = table.layout
     threads = f"its CPU tools on {layout.paper_threads} threads"
     machines = "; ".join(dict.fromkeys(layout.paper_host.values()))
     yield f"{layout.paper}: {machines}; {threads}; times as printed, in seconds."
-    for (source, host), runs in hosts.items():
-        told = "; ".join(f"lane {lane}, commit {commit}" for lane, commit in sorted(runs))
-        yield f"{'This host' if source == 'here' else 'Recorded'}: {host} ({told})."
-    if not hosts:
+    for (source, host), races in hosts.items():
+        runs = sorted({(record["lane"], short_commit(record["commit"])) for record in races.values()})
+        told = "; ".join(f"lane {lane}, commit {commit}" for lane, commit in runs)
+        yield f"{'This host' if source == 'here' else 'Recorded'}: {host} ({told}). {steadiness(races.values())}"
+    if not any(source == "here" for source, _ in hosts):
         yield "This host: nothing measured yet."
+
+
+def steadiness(races):
+    """What the canary and the twins of a host's races say. races: one record of each that is shown."""
+    drifts = [abs(race["canary_drift"]) for race in races if race["canary_drift"] is not None]
+    invalid = sum(not race["race_valid"] for race in races)
+    told = f"{invalid} of {len(races)} races invalid (uneven twins); "
+    if not drifts:
+        return told + "the drift of the canary loop is not known."
+    noisy = sum(drift > NOISY for drift in drifts)
+    told += f"within a race its canary loop drifted by up to {significant(100 * max(drifts), 2)} %"
+    if noisy:
+        told += f", in {noisy} by more than {100 * NOISY:.0f} %: a noisy machine, its single times are worth less than "
+        told += "ratios within a race"
+    return told + "."
 
 
 def tool_name(line):

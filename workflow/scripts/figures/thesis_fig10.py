@@ -5,20 +5,26 @@ ratios taken round by round within one race, with their 95 % intervals.
 """
 
 import argparse
+import re
 import sys
 import textwrap
 
 from matplotlib.ticker import FuncFormatter
 
 from workflow.scripts import papers, plotting, ratios
+from workflow.scripts.doubts import MOST_COVERAGE
 from workflow.scripts.format_numbers import percent
-from workflow.scripts.table import TOOL_NAMES
 from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology_of_real
+from workflow.scripts.tools import TOOL_NAMES
 
 REFERENCE = "wavebench-wfa:cpu"
 SCOPE = "cigar"
 LINE_INCHES = 0.125
+REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 NO_BREAK = "\u00a0"
+#: Left edge of the notes under a panel, in widths of the panel: that of the picture.
+NOTES_LEFT = -0.19
+THESIS_NOTES = ["Errors and timeouts have no marker"]
 #: Rows of thesis Tab 9 -> tool of plotting.TOOL_STYLE and its name.
 THESIS_TOOLS = {
     "GASAL2 (GPU)": ("gasal2", "GASAL2"),
@@ -53,11 +59,12 @@ def threads_of(race):
 
 
 def host_speedups(races):
-    """{host: [Speedup]}: hosts in order of their names."""
+    """{host: [Speedup]}, over tools that are not ours; hosts in order of their names."""
     found = {}
     for race in sorted(races, key=lambda race: race.host):
-        found.setdefault(race.host, []).extend(ratios.speedups(race, REFERENCE, SCOPE, threads_of(race)))
-    return found
+        over = ratios.speedups(race, REFERENCE, SCOPE, threads_of(race))
+        found.setdefault(race.host, []).extend(s for s in over if not s.tool.startswith("wavebench"))
+    return {host: speedups for host, speedups in found.items() if speedups}
 
 
 def places(datasets, real):
@@ -89,55 +96,78 @@ def label(technology, kind):
     return f"{first}\n{second}\n{kind}" if second else f"{first}\n{kind}\n"
 
 
+def host_notes(speedups, real):
+    """Sentences under a host's panel: what has no marker, and what must not be taken at face value."""
+    raced = list(places({s.dataset for s in speedups}, real))
+    notes = names_of_real(raced, real) + unraced(raced, real)
+
+    def where(chosen):
+        tools = {d: [TOOL_NAMES.get(s.tool, s.tool) for s in chosen if s.dataset == d] for d in raced}
+        return "; ".join(f"{listed(names)} on {_short(d, raced, real)}" for d, names in tools.items() if names)
+
+    for reason in dict.fromkeys(_reason(s) for s in speedups if s.reason):
+        notes.append(f"No ratio, {reason}: {where([s for s in speedups if _reason(s) == reason])}")
+    if any(s.inexact for s in speedups):
+        notes.append(f"Crossed out, not optimal on every pair: {where([s for s in speedups if s.inexact])}")
+    stale = [d for d in raced if any(s.stale and s.median is not None for s in speedups if s.dataset == d)]
+    if stale:
+        which = "every data set" if stale == raced else ", ".join(_short(d, raced, real) for d in stale)
+        notes.append(f"Stale, measured with other sources of our kernel or the tool: {which}")
+    return notes
+
+
+def _reason(speedup):
+    """Why there is no ratio, without the share of the pairs that was refused: Tab 9 tells it."""
+    return REFUSED_SHARE.sub(f"refused more than {100 * (1 - MOST_COVERAGE):.0f} %", speedup.reason)
+
+
 def unraced(datasets, real):
     """Sentence that names the technologies of the thesis that none of the data sets stands for, or nothing."""
     held = {real.get(dataset, dataset) for dataset in datasets}
     names = [name for technology, (name, _, _) in TECHNOLOGIES.items() if technology not in held]
-    return [f"no race of {', '.join(names)}: not in the lane, or not run yet"] if names else []
+    return [f"No race, not in the lane or not run yet: {', '.join(names)}"] if names else []
 
 
 def names_of_real(datasets, real):
     """Sentence that names the real data sets, or nothing."""
     labels = dataset_labels(datasets, real)
-    named = [f"{labels[d].strip().replace(chr(10), ' ')} = {d.removeprefix('real_')}" for d in labels if is_real(d)]
+    named = [f"{' '.join(labels[d].split())} = {d.removeprefix('real_')}" for d in labels if is_real(d)]
     return [", ".join(named)] if named else []
 
 
-def why_missing(speedups):
-    """Sentences on tools without a point and on points a reader must not take at face value."""
-    missing = {}
-    for s in speedups:
-        if s.reason:
-            missing.setdefault((TOOL_NAMES.get(s.tool, s.tool), s.reason), set()).add(_short(s.dataset))
-    every = {_short(s.dataset) for s in speedups}
-    told = [
-        f"{tool}: {reason} ({'every data set' if data == every else ', '.join(sorted(data))})"
-        for (tool, reason), data in missing.items()
-    ]
-    wrong = sorted({f"{TOOL_NAMES.get(s.tool, s.tool)} on {_short(s.dataset)}" for s in speedups if s.inexact})
-    if wrong:
-        told.append(f"crossed out, not optimal on every pair: {', '.join(wrong)}")
-    stale = sorted({_short(s.dataset) for s in speedups if s.stale and s.median is not None})
-    if stale:
-        told.append(f"stale, measured with other sources of our kernel or of the tool: {', '.join(stale)}")
-    return told
+def listed(names):
+    """``Parasail (striped, scan), Edlib``: names in a row, variants of one tool in one bracket."""
+    variants = {}
+    for name in names:
+        tool, _, variant = name.partition(" (")
+        variants.setdefault(tool, []).append(variant.removesuffix(")"))
+    return ", ".join(
+        part
+        for tool, found in variants.items()
+        for part in ([tool] if "" in found else [])
+        + ([f"{tool} ({', '.join(filter(None, found))})"] if any(found) else [])
+    )
 
 
-def _short(dataset):
-    return ALL.get(dataset, (dataset.removeprefix("real_"),))[0]
+def _short(dataset, datasets, real):
+    """A data set's label in a line; that it is real is said only where a number tells two apart."""
+    return " ".join(dataset_labels(datasets, real)[dataset].split()).removesuffix(" real").removesuffix(" sim.")
 
 
 def draw(values, races, real):
     """The figure. values: papers.read() of Tab 9. races: ratios.shown(). real: technologies.technology_of_real()."""
     hosts = host_speedups(races)
     panels = 1 + max(1, len(hosts))
-    footnote = _footnote(hosts, real)
-    height = 0.8 + 2.4 * panels + LINE_INCHES * footnote.count("\n")
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=panels)
+    notes = [_wrapped(THESIS_NOTES)] + [_wrapped(host_notes(found, real)) for found in hosts.values()]
+    footnote = _wrapped(_footnote(hosts))
+    lines = sum(text.count("\n") + 1 for text in [*notes, footnote])
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.8 + 2.3 * panels + LINE_INCHES * lines, nrows=panels)
     _thesis_panel(axes[0], thesis_points(values))
     for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
         valid = all(race.valid for race in races if race.host == host)
         _host_panel(panel, host, speedups, real, valid)
+    for panel, text in zip(axes, notes, strict=False):
+        panel.set_xlabel(text, fontsize=7, x=NOTES_LEFT, ha="left", multialignment="left", labelpad=5)
     if not hosts:
         axes[1].text(0.5, 0.5, "no host has raced these data sets yet", ha="center", transform=axes[1].transAxes)
         axes[1].axis("off")
@@ -146,25 +176,24 @@ def draw(values, races, real):
     return fig
 
 
-def _footnote(hosts, real):
-    """The sentences under the panels: what is not there and what must not be taken at face value."""
-    notes = []
-    for host, speedups in hosts.items():
-        where = f"{host}: " if len(hosts) > 1 else ""
-        raced = {s.dataset for s in speedups}
-        notes += names_of_real(places(raced, real), real)
-        notes += [where + note for note in unraced(raced, real)]
-        notes += [where + note for note in why_missing(speedups)]
+def _footnote(hosts):
+    """Sentences that hold for every host's panel."""
+    told = ["All hosts: KSW2, SeqAn and GPU tools have not raced here yet"]
     affine = [s.row["recall_affine"] for found in hosts.values() for s in found if s.tool == "edlib"]
     affine = [recall for recall in affine if recall is not None]
-    told = ["KSW2, SeqAn, GPU tools: not raced on these hosts yet", *notes]
     if affine:
         spread = dict.fromkeys([percent(min(affine)), percent(max(affine))])
         told.append(f"Edlib optimises edit distance: recall under the affine penalties {' to '.join(spread)}")
-    told.append("thesis: errors and timeouts have no marker")
-    return "\n".join(
-        line for note in dict.fromkeys(told) for line in textwrap.wrap(note.replace(" %", NO_BREAK + "%") + ".", 68)
-    )
+    return told
+
+
+def _wrapped(notes):
+    """The sentences as lines of a column, each behind a dot of its own."""
+    lines = []
+    for note in notes:
+        words = note.replace(" %", NO_BREAK + "%") + "."
+        lines += textwrap.wrap(words, 67, initial_indent="• ", subsequent_indent=3 * NO_BREAK)
+    return "\n".join(lines)
 
 
 def _thesis_panel(axes, points):

@@ -2,8 +2,10 @@
 
 from workflow.scripts.table import Column, Layout, Row, with_unlisted_tools
 from workflow.scripts.table_cli import command
+from workflow.scripts.tools import TOOL_NAMES
 
 PAIRS = 10_000_000
+FAST, PAPER = "wavebench-edit:fast", "wavebench-edit:paper"
 BLOCKS = {
     "Distance only, CPU (not in the paper)": "score",
     "Distance only, GPU": None,
@@ -16,7 +18,8 @@ ROWS = (
     Row(DISTANCE_GPU, "NVBio DP", "NVBio-DP (distance only, GPU)", "GPU", "score", "nvbio:dp"),
     Row(DISTANCE_GPU, "NVBio BPM", "NVBio-BPM (distance only, GPU)", "GPU", "score", "nvbio:bpm"),
     Row(DISTANCE_GPU, "eWFA-GPU", "eWFA-GPU (distance only, GPU)", "GPU", "score", "ewfa-gpu"),
-    Row(DISTANCE_GPU, "wavebench WFA (GPU)", "", "GPU", "score", "wavebench-wfa:fast"),
+    Row(DISTANCE_GPU, TOOL_NAMES[PAPER], "", "GPU", "score", PAPER),
+    Row(DISTANCE_GPU, TOOL_NAMES[FAST], "", "GPU", "score", FAST),
     Row(ALIGNMENT_CPU, "Edlib", "Edlib (full alignment, CPU)", "CPU", "cigar", "edlib"),
     Row(ALIGNMENT_CPU, "O(ND)", "O(ND) (full alignment, CPU)", "CPU", "cigar", "wavebench-ond:cpu"),
     Row(ALIGNMENT_CPU, "BPM", "BPM (full alignment, CPU)", "CPU", "cigar", "wavebench-bpm:cpu"),
@@ -24,7 +27,8 @@ ROWS = (
     Row(ALIGNMENT_GPU, "GASAL2", "GASAL2 (full alignment, GPU)", "GPU", "cigar", "gasal2"),
     Row(ALIGNMENT_GPU, "wmCudaTile", "wmCudaTile (full alignment, GPU)", "GPU", "cigar", "wmcudatile"),
     Row(ALIGNMENT_GPU, "eWFA-GPU", "eWFA-GPU (full alignment, GPU)", "GPU", "cigar", "ewfa-gpu"),
-    Row(ALIGNMENT_GPU, "wavebench WFA (GPU)", "", "GPU", "cigar", "wavebench-wfa:fast"),
+    Row(ALIGNMENT_GPU, TOOL_NAMES[PAPER], "", "GPU", "cigar", PAPER),
+    Row(ALIGNMENT_GPU, TOOL_NAMES[FAST], "", "GPU", "cigar", FAST),
 )
 COLUMNS = tuple(
     Column(f"{length} nt", f"e = {percent} %", f"{length} nt e={percent}%", f"uniform_{length}_e{percent}", PAIRS,

@@ -1,0 +1,104 @@
+"""The CUDA kernels assemble for real GPUs, without one, and stay in their registers."""
+
+import re
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+
+def ptxas_path():
+    """The assembler of the installed CUDA wheels (nvidia/cu13/bin, or nvidia/cuda_nvcc/bin for CUDA 12)."""
+    roots = find_spec("nvidia").submodule_search_locations if find_spec("nvidia") else []
+    found = [path for root in roots for path in Path(root).glob("*/bin/ptxas")]
+    assert found, "no ptxas in the installed nvidia packages: install cuda-toolkit[nvcc]"
+    return found[0]
+
+
+@cache
+def kernels():
+    """{name: (kernel, signature)} of every kernel there is."""
+    from numba import types
+
+    from wfa_kernels.cuda import banded_bpm, compaction, edit_wfa
+    from wfa_kernels.cuda.packing import ascii_planes
+
+    words, numbers, places, vectors = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
+    letters, pairs = (words, words), types.int64
+    batch = (pairs, words, types.uint32[:, ::1])
+    queues = (types.int32[:, ::1], types.int64, types.int64)
+    found = {
+        "place_pairs": (compaction.place_pairs, (*batch, types.int32[:, ::1])),
+        "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
+        "scan_sums": (compaction.scan_sums, (pairs, places, places, types.int64)),
+        "gather_runs": (
+            compaction.gather_runs,
+            (pairs, numbers, words, words, places, places, types.int64, places, words),
+        ),
+        "vectors_to_runs": (edit_wfa.vectors_to_runs, (*letters, *batch, numbers, vectors, words, words)),
+    }
+    for traced in (False, True):
+        for band in banded_bpm.BANDS:
+            kernel = banded_bpm.make_kernel(band, ascii_planes, traced)
+            found[f"band_{band}_{traced}"] = kernel, (*letters, *batch, *queues, numbers, words, vectors, words)
+        for limit in edit_wfa.LIMITS:
+            kernel = edit_wfa.make_kernel(limit, traced)
+            found[f"E{limit}_{traced}"] = kernel, (*letters, *batch, *queues, numbers, vectors)
+    return found
+
+
+NAMES = ("place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs")
+NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
+NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
+
+
+def assembled(name, capability, folder):
+    """What the assembler says of a kernel."""
+    from numba import cuda
+
+    kernel, signature = kernels()[name]
+    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
+    target = "sm_{}{}".format(*capability)
+    assert f".target {target}" in ptx
+    source = folder / "kernel.ptx"
+    source.write_text(ptx)
+    command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def check(said, most_registers):
+    frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
+    assert frames == [("0", "0", "0")]
+    assert int(re.search(r"Used (\d+) registers", said).group(1)) <= most_registers
+
+
+def test_all_kernels_are_named():
+    assert set(NAMES) == set(kernels())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_assembles_for_hopper_without_spills(name, tmp_path):
+    # 64: 1024 threads a processor; the two widest bands keep more rows at hand and settle for half of them.
+    check(assembled(name, (9, 0), tmp_path), 128 if name.startswith(("band_128", "band_256")) else 64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (10, 0)])
+@pytest.mark.parametrize("name", NAMES)
+def test_assembles_for_other_gpus_without_spills(name, capability, tmp_path):
+    check(assembled(name, capability, tmp_path), 128)
+
+
+def test_shared_memory_grows_as_in_the_paper(tmp_path):
+    """thesis Table 5: 1.65, 5.27 and 18.61 KiB a block for E32, E64 and E128 on 150 letters."""
+    from wfa_kernels.cuda import edit_wfa
+
+    measured = []
+    for limit in edit_wfa.LIMITS:
+        said = assembled(f"E{limit}_True", (9, 0), tmp_path)
+        measured.append((int(re.search(r"(\d+) bytes smem", said).group(1)) + edit_wfa.packed_bytes(150)) / 1024)
+    assert measured == pytest.approx([1.65, 5.27, 18.61], rel=0.06)

@@ -1,0 +1,145 @@
+"""Edit distance on the GPU, both designs: right in the simulator, and on a GPU in agreement with the CPU."""
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests import cuda_simulator, naive
+from wfa_kernels import Edit, PairBatch, align, pin_pairs
+from wfa_kernels.cuda import device
+
+EDIT = (1, 0, 1)
+DESIGNS = ("fast", "paper")
+#: Lengths around the words in which letters are packed (16) and compared (32).
+LENGTHS = (0, 1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65)
+
+
+def random_pairs(count, lengths, seed, most_edits=None):
+    """Ragged pairs: the text is the pattern with edits, or for every fourth pair unrelated."""
+    draw = random.Random(seed)
+
+    def letters(length):
+        return bytes(draw.choices(b"ACGT", k=length))
+
+    pairs = []
+    for i in range(count):
+        pattern = letters(draw.choice(lengths))
+        text = bytearray(pattern if i % 4 else letters(draw.choice(lengths)))
+        for _ in range(draw.randint(0, max(1, len(text) // 4) if most_edits is None else most_edits)):
+            at = draw.randint(0, len(text))
+            text[at : at + draw.randint(0, 1)] = letters(draw.randint(0, 1))
+        pairs.append((pattern, bytes(text)))
+    return pairs
+
+
+def mismatches(count, length):
+    """A pair at that distance: the letters of the text differ in the first ``count`` places, A and C only."""
+    return b"A" * length, b"C" * count + b"A" * (length - count)
+
+
+def check(pairs, answer, rescued=()):
+    assert answer["rescued"] == list(rescued)
+    assert not any(answer["status"])
+    for i, (pattern, text) in enumerate(pairs):
+        if i in rescued:
+            assert answer["scores"][i] == 1000 + i
+            assert answer["cigars"] is None or answer["cigars"][i] == "7X"
+            continue
+        expected = naive.edit_distance(pattern, text)
+        assert answer["scores"][i] == expected, (pattern, text)
+        if answer["cigars"] is not None:
+            assert naive.check_cigar(pattern, text, answer["cigars"][i], EDIT) == expected
+
+
+RAGGED = [(b"", b""), (b"A", b""), (b"", b"AC"), (b"GATTACA", b"GAATA"), (b"A" * 40, b"A"), (b"A", b"T" * 34)]
+RAGGED += random_pairs(18, LENGTHS, seed=1)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_simulator_agrees_with_naive(design, scope):
+    check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
+
+
+@pytest.mark.parametrize(("scope", "pinned"), [("score", True), ("cigar", False), ("cigar", True)])
+def test_many_small_batches(scope, pinned):
+    pairs = random_pairs(24, LENGTHS[:9], seed=2)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", pinned=pinned, letters=96)
+    assert len(answer["batches"]) > 8 and sum(answer["batches"]) == len(pairs)
+    check(pairs, answer)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_other_letters_are_handed_back(design):
+    pairs = [(b"ACGT", b"AGGT"), (b"NNNN", b"NNAN"), (b"AC", b"A"), (b"acgt", b"ACGT"), (b"\x00", b"\xff"), (b"", b"U")]
+    pairs += [(b"ACGT" * 20 + bytes([letter]), b"ACGT" * 20 + b"A") for letter in b"@BDEFHSVWacgt\x01"]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design)
+    check(pairs, answer, rescued=[1, *range(3, len(pairs))])
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("limit", [32, 64, pytest.param(128, marks=pytest.mark.slow)])
+def test_at_the_limits(design, limit):
+    pairs = [mismatches(limit + more, limit + 5) for more in (-1, 0, 1)]
+    pairs += [(b"ACGT" * 3 + b"G" * (limit + more), b"ACGT" * 3) for more in (-1, 0, 1)]
+    beyond = [2, 5] if (design, limit) == ("paper", 128) else []
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design), beyond)
+
+
+@pytest.mark.slow
+def test_the_widest_band_certifies_what_it_can_and_no_more():
+    pairs = [mismatches(count, 260) for count in (255, 256)]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast")
+    check(pairs, answer, answer["rescued"])
+    assert answer["rescued"] == [1]
+
+
+def test_a_band_that_fails_too_often_is_left_out():
+    pairs = [mismatches(40, 50)] * 24
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", letters=200)
+    assert len(answer["batches"]) > 5
+    check(pairs, answer)
+
+
+def test_sequences_too_long_for_16_bits_are_handed_back():
+    pairs = [(b"AC", b"AC"), (b"A" * 65536, b"A"), (b"G", b""), (b"C", b"C" * 65536), (b"A" * 70000, b"A" * 70000)]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", letters=1 << 17)
+    check(pairs, answer, rescued=[1, 3, 4])
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_empty_batch(design, scope):
+    assert cuda_simulator.align([], [], scope, design)["scores"] == []
+
+
+def test_import_needs_no_gpu_and_compiles_nothing():
+    code = (
+        "from wfa_kernels.cuda import banded_bpm, compaction, device, edit, edit_wfa;"
+        "assert isinstance(device.describe(), str) and isinstance(device.available(), bool);"
+        "kernels = [compaction.place_pairs, edit_wfa.vectors_to_runs, edit_wfa.make_kernel(32, True)];"
+        "assert not any(kernel.overloads for kernel in kernels)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=cuda_simulator.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("pinned", [False, True])
+@pytest.mark.parametrize(("count", "longest", "edits"), [(200_000, 150, 40), (20_000, 1000, 300), (50, 70_000, 200)])
+def test_gpu_agrees_with_the_cpu(design, pinned, count, longest, edits):
+    assert device.available() and not device.simulated(), device.describe()
+    pairs = random_pairs(count, range(longest), seed=7, most_edits=edits)
+    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+    expected = align(batch, Edit(), device="cpu").scores
+    given = pin_pairs(batch) if pinned else batch
+    for scope in ("score", "cigar"):
+        result = align(given, Edit(), scope=scope, device="cuda", design=design)
+        assert not result.status.any()
+        np.testing.assert_array_equal(result.scores, expected)
+    for (pattern, text), cigar, score in zip(pairs, result.cigar_strings(), expected.tolist(), strict=True):
+        assert naive.check_cigar(pattern, text, cigar, EDIT) == score

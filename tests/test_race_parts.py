@@ -1,0 +1,143 @@
+"""Parts of the engine by themselves: the host's lock, statistics, subsets, order, prepared cells, command line."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.synthetic_pairs import random_pairs
+from wfa_kernels import Edit
+from workflow.aligners import Adapter, Job
+from workflow.race import statistics, worker
+from workflow.race.__main__ import main
+from workflow.race.cells import Key, round_order, subset_sizes
+from workflow.race.lock import host_lock
+from workflow.race.prepared import Prepared, held_bytes
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_two_races_never_overlap(tmp_path):
+    lock = tmp_path / "lock"
+    script = (
+        "import sys, time; from workflow.race.lock import host_lock\n"
+        "with host_lock(sys.argv[1], poll_s=0.02):\n"
+        "    print('in', time.monotonic(), flush=True); time.sleep(0.3); print('out', time.monotonic(), flush=True)\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    spans = sorted([float(line.split()[1]) for line in p.communicate()[0].splitlines()] for p in processes)
+    assert len(spans) == 3 and all(a[1] <= b[0] for a, b in zip(spans[:-1], spans[1:], strict=True))
+
+
+def test_a_waiting_race_names_the_holder_and_since_when(tmp_path):
+    script = "import sys; from workflow.race.lock import host_lock\nwith host_lock(sys.argv[1]): pass\n"
+    command = [sys.executable, "-c", script, str(tmp_path / "lock")]
+    with host_lock(tmp_path / "lock"):
+        waiting = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        said = waiting.stderr.readline()
+    assert re.fullmatch(
+        rf"waiting: another race runs on this host: process {os.getpid()} since 20\d\d-\d\d-\d\d \d\d:.*, in .*\n", said
+    )
+    assert waiting.wait(timeout=60) == 0
+
+
+def test_lock_dies_with_its_process(tmp_path):
+    lock = tmp_path / "lock"
+    script = (
+        "import sys, time; from workflow.race.lock import host_lock\n"
+        "with host_lock(sys.argv[1]): print('in', flush=True); time.sleep(60)\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "in\n"
+    holder.kill()
+    holder.wait()
+    begin = time.monotonic()
+    with host_lock(lock, poll_s=0.02):
+        assert time.monotonic() - begin < 5
+
+
+def test_subset_sizes_end_with_all():
+    assert subset_sizes(1) == [1] and subset_sizes(100) == [1, 2, 7, 25, 100]
+
+
+def test_median_interval_is_of_order_statistics():
+    values = [5.0, 1, 4, 2, 3, 6]
+    assert statistics.median_interval(values) == (3.5, 1, 6)
+    assert statistics.order_statistic_ranks(12) == (2, 9)
+
+
+def test_interval_covers_the_median_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    draws = rng.exponential(size=(4000, 9))
+    inside = [low <= np.log(2) <= high for _, low, high in map(statistics.median_interval, draws)]
+    assert 0.95 <= np.mean(inside) <= 0.995
+
+
+def test_twin_verdict():
+    rng = np.random.default_rng(5)
+    even = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1 + rng.normal(0, 0.01, 8))
+    slow = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1.1 + rng.normal(0, 0.01, 8))
+    near = statistics.twin_verdict(np.full(8, 1.0), np.full(8, 1.02))
+    assert even["even"] and near["even"] and not slow["even"]
+    with pytest.raises(ValueError, match="5 rounds"):
+        statistics.twin_verdict([1, 1], [1, 1])
+
+
+def test_bundle_refuses_what_is_none(tmp_path, capsys):
+    (tmp_path / "bad.zip").write_bytes(b"no zip")
+    assert main(["import", str(tmp_path / "bad.zip"), "--recorded", str(tmp_path / "r")]) == 2
+    assert "error: bad.zip: not a bundle (the zip file" in capsys.readouterr().err.replace(f"{tmp_path}/", "")
+    assert main(["import", str(tmp_path / "nope.zip")]) == 2
+    assert "nope.zip: cannot be read (No such file or directory)" in capsys.readouterr().err
+
+
+def test_the_order_of_a_round_is_known_from_its_seed():
+    cells = [Key(tool, scope, 1, 100) for tool in "abcdef" for scope in ("score", "cigar")]
+    assert round_order(7, 3, cells) == round_order(7, 3, cells[::-1]) != round_order(7, 4, cells)
+    assert round_order(8, 3, cells) != round_order(7, 3, cells) and sorted(round_order(7, 3, cells)) == sorted(cells)
+
+
+def test_prepared_cells_stay_within_their_budget():
+    held = Prepared(budget_bytes=10)
+    assert held.add("a", "x", 4) == [] and held.add("a", "y", 4) == [] and held.add("b", "x", 2) == []
+    assert held.use("a", "x") and not held.use("b", "y")
+    assert held.add("b", "y", 3) == [("a", "y")], "the one used longest ago goes first"
+    assert held.add("c", "z", 99) == [("b", "x"), ("a", "x"), ("b", "y")] and held.use("c", "z")
+    held.forget("c")
+    assert not held.use("c", "z")
+
+
+def test_held_bytes_grow_with_bases_and_pairs():
+    few, more, longer = random_pairs(10, 50), random_pairs(20, 50), random_pairs(10, 500)
+    assert held_bytes(few) < held_bytes(more) < held_bytes(longer) and held_bytes(few[:0]) == 0
+    assert held_bytes(more[10:]) == held_bytes(more[:10])
+
+
+def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):
+    clock = [0.0]
+
+    class Slow(Adapter):
+        def prepare(self, pairs, job):
+            clock[0] += 100
+
+        def run(self):
+            clock[0] += 3
+
+    def start(tool, threads):
+        clock[0] += 1000
+        return Slow()
+
+    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
+    monkeypatch.setattr(worker, "fresh_adapter", start)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    jobs = [Job("score", Edit()), Job("cigar", Edit())]
+    assert worker.Team("slow", 1).warm_up(jobs, tmp_path / "small.arrow", 1) == {"score": 3, "cigar": 3}

@@ -1,0 +1,109 @@
+"""What a reader must see beside a time: wrong, refused, unverified or few answers, stale sources, uneven races."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.synthetic import measurement
+from tests.tables import cells, drawer, read_csv
+
+
+@pytest.fixture
+def make(tmp_path):
+    """make(table, rows) draws up a table from collected rows and gives the path without suffix."""
+    return drawer(tmp_path)
+
+
+def test_a_wrong_tool_that_claims_exactness_is_struck_out(make):
+    out = make("thesis_tab1", [measurement(recall_native=0.99996)])
+    text = Path(f"{out}.md").read_text()
+    assert "~~250 s ±0.60 %~~ · 20K of 10M pairs **(recall 99.996 %)**" in text
+    assert "<s>250 s ±0.60 %</s>" in Path(f"{out}.html").read_text()
+    assert cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")[0]["struck_out"] == "true"
+
+
+def test_a_heuristic_tool_and_an_affine_recall_are_not_struck_out(make):
+    text = Path(f"{make('thesis_tab1', [measurement(recall_native=0.9, exact=False)])}.md").read_text()
+    assert "~~" not in text
+    row = measurement(experiment="thesis_tab8", metric="affine", penalties="4,6,2", recall_affine=0.696)
+    text = Path(f"{make('thesis_tab8', [row])}.md").read_text()
+    assert "R 69.6 % · 20K of 100M pairs" in text and "~~" not in text
+
+
+def test_doubts_stand_beside_the_time(make):
+    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.995,
+                      refused=json.dumps({"over_limit": 100}))  # fmt: skip
+    text = Path(f"{make('thesis_tab1', [row])}.md").read_text()
+    assert "**(coverage 99.5 %, stale, race invalid)**" in text
+    assert "Race of uniform_150_e5 on some-cpu-2c: twins uneven (x: ratio 1.080)" in text
+    assert "100 of 20000 pairs refused: over limit (Edlib, 150 nt e = 5 %)" in text and "{" not in text
+
+
+def test_answers_without_an_exact_score_are_told(make):
+    out = make("thesis_tab1", [measurement(verified=17_000)])
+    assert "**(17000 of 20000 answers verified)**" in Path(f"{out}.md").read_text()
+    assert '<small class="mark">17000 of 20000 answers verified</small>' in Path(f"{out}.html").read_text()
+    (cell,) = cells(out, source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
+    assert "17000 of 20000 answers verified" in cell["note"]
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["status"] == "ok"]
+    assert tidy and all("17000 of 20000 answers verified" in r["note"] for r in tidy if r["source"] == "here")
+
+
+def test_refused_pairs_are_no_unverified_answers(make):
+    out = make("thesis_tab1", [measurement(coverage=0.995, verified=19_900)])
+    assert "answers verified" not in Path(f"{out}.csv").read_text()
+
+
+@pytest.mark.parametrize("source", ["here", "recorded"])
+def test_a_hosts_unsteadiness_stands_under_the_table(make, source):
+    noisy = measurement(source=source, canary_drift=-0.3)
+    uneven = measurement(source=source, race_id="r2", dataset="uniform_300_e5", race_valid=False, race_note="twins")
+    text = Path(f"{make('thesis_tab1', [noisy, uneven])}.md").read_text()
+    (told,) = [line for line in text.splitlines() if line.startswith(("- This host: some", "- Recorded: some"))]
+    assert "1 of 2 races invalid" in told and "drifted by up to 30 %, in 1 by more than 10 %: a noisy machine" in told
+    quiet = Path(f"{make('thesis_tab1', [measurement(source=source)])}.md").read_text()
+    assert "0 of 1 races invalid" in quiet and "by up to 1.0 %." in quiet and "noisy" not in quiet
+
+
+def test_refused_pairs_do_not_carry_the_time(make):
+    few = measurement(coverage=0.995, refused='{"out_of_memory": 100}')
+    (cell,) = cells(make("thesis_tab1", [few]), source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
+    assert float(cell["time_s"]) == pytest.approx(0.5 / 19_900 * 10_000_000) and cell["gcups_end_to_end"] == ""
+    assert "coverage 99.5 %" in cell["note"]
+
+
+def test_a_tool_that_refused_many_pairs_has_no_scaled_time(make):
+    most = measurement(pairs=29, coverage=2 / 29, refused='{"out_of_memory": 27}', median_s=0.1)
+    none = measurement(tool="rapidfuzz", coverage=0.0, refused='{"unsupported": 20000}')
+    out = make("thesis_tab1", [most, none])
+    (cell,) = cells(out, source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")
+    assert cell["status"] == "refused 93 %: answered 2 of 29 pairs in 0.100 s; refused: 27 out of memory"
+    assert (cell["time_s"], cell["ci_low_s"], cell["gcups_end_to_end"]) == ("", "", "")
+    assert (cell["time_measured_s"], cell["pairs_measured"]) == ("0.1", "29")
+    assert "| *refused 93 %* |" in Path(f"{out}.md").read_text()
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["status"] == "ok"]
+    kept = {r["quantity"]: (r["value"], r["pairs"]) for r in tidy}
+    assert kept["time_end_to_end"] == ("0.1", "29") and kept["coverage"] == ("0.0689655172", "29")
+    (cell,) = cells(out, source="here", row="RapidFuzz", scope="cigar", dataset="uniform_150_e5")
+    assert cell["status"].startswith("all refused: answered 0 of 20000 pairs") and cell["time_s"] == ""
+
+
+def test_few_pairs_are_answered_pairs(make):
+    row = measurement(pairs=30, coverage=0.99, refused="{}", cells=None)
+    assert "few pairs" not in Path(f"{make('thesis_tab1', [row])}.md").read_text().split("Times are medians")[0]
+    row["coverage"] = 29 / 30
+    out = make("thesis_tab1", [row])
+    (tidy,) = [r for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["quantity"] == "coverage"]
+    assert "few pairs" in tidy["note"]
+
+
+def test_a_time_of_idle_threads_is_marked(make):
+    rows = [measurement(threads=16, pairs=10), measurement(threads=1, pairs=10)]
+    of = {r["threads"]: r["note"] for r in cells(make("thesis_tab1", rows), source="here", tool="edlib", scope="cigar")
+          if r["status"] == "ok"}  # fmt: skip
+    assert "fewer pairs than threads" in of["16"] and "fewer pairs than threads" not in of["1"]
+
+
+def test_a_time_from_few_pairs_is_marked(make):
+    assert "**(few pairs)**" in Path(f"{make('thesis_tab1', [measurement(pairs=4)])}.md").read_text()

@@ -1,0 +1,96 @@
+"""Verification: what counts as a right answer, and the exact scores it is judged by."""
+
+import numpy as np
+import pytest
+
+from tests.synthetic_pairs import random_pairs
+from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, align, pack_strings
+from workflow.race import oracle
+from workflow.race import verify as verification
+from workflow.race.verify import INVALID, cigar_costs, output_hash, verify
+
+
+@pytest.mark.parametrize(
+    ("cigar", "cost"),
+    [("2=1X1I1=", 1 + 2), ("2=1X1=1I", INVALID), ("2=1X1I", INVALID), ("3=1I1=", INVALID), ("2=1X1I1=1D", INVALID)],
+)
+def test_cigar_costs(cigar, cost):
+    pairs = PairBatch.from_strings(["ACGT"], ["ACTCT"])
+    packed, offsets = pack_strings([cigar])
+    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), packed, offsets)
+    assert cigar_costs(pairs, result, (1, 1, 1)).tolist() == [cost]
+
+
+def test_split_gap_is_one_gap():
+    pairs = PairBatch.from_strings(["AA"], ["AACC"])
+    packed, offsets = pack_strings(["2=1I1I"])
+    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), packed, offsets)
+    assert cigar_costs(pairs, result, (4, 6, 2)).tolist() == [10]
+
+
+def test_verdict_judges_answered_pairs_only():
+    pairs = random_pairs(10, 30)
+    exact = align(pairs, Edit(), device="cpu").scores
+    status = np.zeros(10, np.uint8)
+    status[:4] = 2
+    scores = np.where(status == 0, exact, -1).astype(np.int32)
+    scores[9] += 1
+    verdict = verify(pairs, AlignmentResult(scores, status), Edit(), exact, first=100)
+    assert (verdict.coverage, verdict.recall_native, verdict.recall_affine) == (0.6, 5 / 6, None)
+    assert verdict.failing[0][0] == 109 and verdict.refused == {"out_of_memory": 4}
+
+
+def test_output_hash_sees_every_part():
+    pairs = random_pairs(5, 30)
+    result = align(pairs, Edit(), "cigar", device="cpu")
+    other = AlignmentResult(result.scores, result.status, result.cigars ^ np.uint32(16), result.cigar_offsets)
+    assert output_hash(result) != output_hash(other) and output_hash(result) == output_hash(result)
+
+
+@pytest.mark.parametrize("penalties", [Edit(), Affine(4, 6, 2), Affine(3, 0, 1)])
+def test_oracle_agrees_with_itself_and_refuses_a_wrong_one(tmp_path, penalties):
+    pairs = random_pairs(30, 50)
+    path, confirmed = oracle.exact_scores(pairs, penalties, tmp_path, "key")
+    scores = np.load(path)
+    assert oracle.confirm(pairs, penalties, scores) == confirmed == 30
+    assert oracle.exact_scores(pairs, penalties, tmp_path, "key") == (path, 30), "kept scores lost their count"
+    scores[7] += 1
+    with pytest.raises(oracle.OracleError, match="pair 7"):
+        oracle.confirm(pairs, penalties, scores)
+
+
+def test_judges_in_chunks_as_it_would_at_once(monkeypatch):
+    pairs = random_pairs(30, 40)
+    result = align(pairs, Affine(4, 6, 2), "cigar", device="cpu")
+    exact = result.scores.copy()
+    result.scores[[0, 6, 7, 29]] += 1
+    result.status[11] = 2
+    whole = verify(pairs, result, Affine(4, 6, 2), exact, Affine(4, 6, 2), exact, first=100)
+    sizes = []
+    monkeypatch.setattr(verification, "CHUNK_PAIRS", 7)
+    monkeypatch.setattr(
+        verification, "cigar_costs", lambda p, r, triple: sizes.append((len(p), len(r))) or cigar_costs(p, r, triple)
+    )
+    parts = verify(pairs, result, Affine(4, 6, 2), exact, Affine(4, 6, 2), exact, first=100)
+    assert parts == whole and max(sizes) == (7, 7)
+    assert [number for number, _ in parts.failing] == [100, 106, 107, 129]
+    assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)
+
+
+def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):
+    pairs = random_pairs(130, 40)
+    path, _ = oracle.exact_scores(pairs, Edit(), tmp_path, "key")
+    assert oracle.judge_again(pairs, Edit(), path, list(range(130))) == oracle.FAILING_PAIRS
+    scores = np.load(path)
+    scores[9] += 1
+    np.save(path, scores)
+    assert oracle.judge_again(pairs, Edit(), path, [3, 8]) == 2
+    with pytest.raises(oracle.OracleError, match=r"pair 9: edit costs \d+ by plain .*kept in .*key-"):
+        oracle.judge_again(pairs, Edit(), path, [3, 9])
+
+
+def test_judging_again_stays_within_its_budget_of_cells(tmp_path, monkeypatch):
+    pairs = random_pairs(20, 40)
+    path, _ = oracle.exact_scores(pairs, Edit(), tmp_path, "key")
+    monkeypatch.setattr(oracle, "SAMPLE_CELLS", 5 * 40 * 39)
+    assert oracle.judge_again(pairs, Edit(), path, list(range(20))) == 5

@@ -1,0 +1,140 @@
+"""The plan of a race out of its two files: an experiment and a lane, checked by the engine itself.
+
+A bare host that only races has no jsonschema; what the workflow checks by schema is checked here once more, as far as
+the race uses it.
+"""
+
+import re
+
+import yaml
+
+from wfa_kernels import Affine, Edit, PenaltyError
+from workflow import strict_yaml
+from workflow.race.cells import Plan
+from workflow.race.host import usable_cores
+
+
+class EngineError(ValueError):
+    """A request the engine cannot serve: the message names the file and the key, and what is allowed."""
+
+
+def load_yaml(path):
+    """The mapping a YAML file holds. Raises EngineError."""
+    try:
+        with open(path, encoding="utf-8") as handle:
+            content = strict_yaml.load(handle.read())
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise EngineError(f"{path}: not a text file") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise EngineError(f"{path}{line}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+    if not isinstance(content, dict):
+        raise EngineError(f"{path}: must hold a mapping of keys")
+    return content
+
+
+def _is_name(value):
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", value) is not None
+
+
+def _is_list_of(allowed):
+    return lambda value: isinstance(value, list) and value and all(_among(v, allowed) for v in value)
+
+
+def _among(value, allowed):
+    return not isinstance(value, bool) and value in allowed
+
+
+def _are_names(value):
+    return isinstance(value, list) and value and all(isinstance(v, str) for v in value)
+
+
+def _is_seconds(value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _are_rounds(value):
+    if not isinstance(value, dict) or set(value) != {"min", "max"}:
+        return False
+    return all(type(v) is int for v in value.values()) and 5 <= value["min"] <= value["max"]
+
+
+#: Key -> (whether its value will do, what is allowed).
+_NARROWED = {
+    "scopes": (_is_list_of(("score", "cigar")), "a list of: score, cigar"),
+    "threads": (_is_list_of((1, "all")), "a list of: 1, all"),
+    "datasets": (_are_names, "a list of names of data sets"),
+}
+_EXPERIMENT = {
+    "id": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
+    "penalties": (lambda value: True, ""),
+    **_NARROWED,
+    "tools": (_are_names, "a list of ids of tools"),
+    "twin": (lambda value: isinstance(value, str), "the id of a tool"),
+}
+_LANE = {
+    "name": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
+    "rounds": (_are_rounds, "{min, max}, whole numbers, 5 <= min <= max"),
+    "round_seconds": (_is_seconds, "a number of seconds > 0"),
+    "race_seconds": (_is_seconds, "a number of seconds > 0"),
+    "timeout_seconds": (_is_seconds, "a number of seconds > 0"),
+}
+
+
+def _check(content, keys, path, within=""):
+    for key, (good, allowed) in keys.items():
+        if key not in content:
+            raise EngineError(f"{path}: key '{within}{key}' is missing")
+        if not good(content[key]):
+            raise EngineError(f"{path}: key '{within}{key}' must be {allowed}, not {content[key]!r}")
+
+
+def load_experiment(path):
+    """An experiment's file as a dict, with the keys that a race needs. Raises EngineError."""
+    experiment = load_yaml(path)
+    _check(experiment, _EXPERIMENT, path)
+    return experiment
+
+
+def make_plan(experiment_path, lane_path, known_tools):
+    """The Plan of an experiment under a lane. Raises EngineError naming file and key."""
+    experiment, lane = load_experiment(experiment_path), load_yaml(lane_path)
+    _check(lane, _LANE, lane_path)
+    for tool in [*experiment["tools"], experiment["twin"]]:
+        if tool not in known_tools:
+            allowed = ", ".join(sorted(known_tools))
+            raise EngineError(f"{experiment_path}: key 'tools' has unknown {tool!r} (known are {allowed})")
+    narrow = (lane.get("narrow") or {}).get(experiment["id"], {})
+    given = {key: rule for key, rule in _NARROWED.items() if key in narrow}
+    _check(narrow, given, lane_path, f"narrow.{experiment['id']}.")
+    narrowed = {**experiment, **narrow}
+    return Plan(
+        experiment=experiment["id"],
+        lane=lane["name"],
+        penalties=_penalties(experiment["penalties"], experiment_path),
+        scopes=tuple(narrowed["scopes"]),
+        threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in narrowed["threads"])),
+        tools=tuple(dict.fromkeys([*experiment["tools"], experiment["twin"]])),
+        twin=experiment["twin"],
+        min_rounds=lane["rounds"]["min"],
+        max_rounds=lane["rounds"]["max"],
+        round_seconds=lane["round_seconds"],
+        race_seconds=lane["race_seconds"],
+        timeout_seconds=lane["timeout_seconds"],
+    )
+
+
+def _penalties(value, path):
+    if value == "edit":
+        return Edit()
+    if not isinstance(value, list) or len(value) != 3:
+        raise EngineError(
+            f"{path}: key 'penalties' must be edit, or [mismatch >= 1, gap_open >= 0, gap_extend >= 1], not {value!r}"
+        )
+    try:
+        return Affine(*value)
+    except PenaltyError as error:
+        raise EngineError(f"{path}: key 'penalties': {error}") from None

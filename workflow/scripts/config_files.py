@@ -1,0 +1,80 @@
+"""One YAML file of the configuration: read, and checked against its schema."""
+
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from workflow import strict_yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class SettingsError(ValueError):
+    """A mistake in the configuration; the text is all that the user needs to mend it."""
+
+
+def read_yaml(path, root=ROOT):
+    """The YAML file as Python data.
+
+    Raises SettingsError naming the file, and the line of a syntax error or of a key that stands twice.
+    """
+    path = Path(path)
+    name = str(path.relative_to(root) if path.is_relative_to(root) else path)
+    try:
+        return strict_yaml.load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{name}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise SettingsError(f"{name}{line}: {problem}") from None
+
+
+def check(data, schema, name):
+    """Check data against workflow/schemas/<schema>.schema.yaml. Raises SettingsError for the first fault."""
+    found = sorted(_validator(schema).iter_errors(data), key=lambda error: [str(part) for part in error.absolute_path])
+    if found:
+        raise SettingsError(f"{name}: {_explain(found[0])}")
+
+
+@cache
+def _validator(schema):
+    path = ROOT / "workflow/schemas" / f"{schema}.schema.yaml"
+    return jsonschema.Draft202012Validator(strict_yaml.load(path.read_text(encoding="utf-8")))
+
+
+def _explain(error):
+    """One fault of the schema in words: the key, what is wrong with it, what is allowed."""
+    key = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema["properties"])
+        unknown = sorted(str(name) for name in error.instance if name not in error.schema["properties"])
+        where = f" in '{key}'" if key else ""
+        return f"unknown key '{unknown[0]}'{where}; allowed are {', '.join(allowed)}"
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        where = f" in '{key}'" if key else ""
+        return f"key '{missing[0]}' is missing{where}"
+    if not key:
+        return f"must be a mapping of keys to values, not {_kind(error.instance)}"
+    wanted = error.schema.get("description") or error.schema.get("type") or error.message
+    wanted = (
+        f"a list of names ({wanted})" if error.schema.get("type") == "array" and error.validator == "type" else wanted
+    )
+    twice = "; nothing may stand twice" if error.validator == "uniqueItems" else ""
+    return f"key '{key}' must be {wanted}, not {error.instance!r} ({_kind(error.instance)}){twice}"
+
+
+def _kind(value):
+    names = {
+        dict: "a mapping",
+        list: "a list",
+        str: "text",
+        bool: "true/false",
+        int: "a whole number",
+        float: "a number",
+    }
+    return "empty" if value is None else names.get(type(value), type(value).__name__)

@@ -1,0 +1,46 @@
+"""What a reader must know before trusting a time, and when a time may not stand beside others: one set of rules for
+tables, figures and the report."""
+
+import json
+
+from workflow.scripts.format_numbers import significant
+
+#: A time scaled from fewer pairs than this says little where lengths differ.
+FEW_PAIRS = 30
+#: Below this coverage the tool did other work than its neighbours: no scaled time, no ratio.
+MOST_COVERAGE = 0.99
+#: Drift of the canary loop, a fraction, above which a machine was noisy.
+NOISY = 0.1
+
+
+def idle_threads(record):
+    """Threads had no pair to align: the time is not one of that many threads."""
+    return record["threads"] > 1 and 0 < record["pairs"] < record["threads"]
+
+
+def answered_pairs(record):
+    """Measured pairs that the tool did not refuse, or None where nothing was verified or refused."""
+    return None if record["coverage"] is None else round(record["pairs"] * record["coverage"])
+
+
+def unverified_text(record):
+    """``k of n answers verified`` where no exact score is known for some of the answers, else nothing."""
+    answered, verified = answered_pairs(record), record["verified"]
+    if answered is None or verified is None or verified >= answered:
+        return ""
+    return f"{int(verified)} of {answered} answers verified"
+
+
+def race_rank(valid, stale, pairs_total, time_utc):
+    """Sort key of races of one host and data set: the greatest is shown."""
+    return bool(valid), not stale, pairs_total or 0, time_utc or ""
+
+
+def refused_share(coverage):
+    """``refused 93 %``."""
+    return f"refused {significant(100 * (1 - coverage), 2)} %"
+
+
+def refused_text(refused):
+    """``27 out of memory, 2 over limit`` of a record's refused pairs, a JSON object; "" for none."""
+    return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in json.loads(refused or "{}").items() if n)

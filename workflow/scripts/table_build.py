@@ -1,0 +1,138 @@
+"""Fill a table of measured times: the paper's cell, every recorded host's and this host's, side by side.
+
+A table script gives a Layout (the paper's rows and columns); build() places the paper's values and the collected
+measurements in it. Nothing is measured here and no cell is left empty: a cell without a time carries its reason.
+"""
+
+from workflow.scripts.doubts import MOST_COVERAGE, race_rank, refused_share, refused_text
+from workflow.scripts.format_numbers import percent, significant
+from workflow.scripts.table import Cell, Line, Table
+from workflow.scripts.table_notes import notes
+from workflow.scripts.tools import tool_id
+
+#: The one time a cell of the table shows, the first of these that a race has.
+CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable")
+
+
+def build(layout, measurements, values, experiment, lane):
+    """The filled table.
+
+    measurements: list of dicts of collected rows; those marked main count (not twins, nor the smaller subsets that
+    our kernel runs for ratios). values: papers.read(). experiment, lane: their YAML as dicts.
+    """
+    ours = [m for m in measurements if m["experiment"] == layout.id and m["main"]]
+    hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
+    here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
+    chosen = _choose(ours)
+    gpu_hosts = {m["host"] for m in measurements if m.get("gpu")}
+    lines = []
+    for row in layout.rows:
+        if row.paper_row:
+            lines.append(_paper_line(layout, row, values))
+        for source, host in hosts + here:
+            of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
+            lines.extend(_host_lines(layout, row, source, host, host in gpu_hosts, of_host, chosen, experiment, lane))
+    return Table(layout, lines, notes(lines))
+
+
+def _choose(measurements):
+    """{(source, host, tool, scope, threads, data set): records of the race that is shown}."""
+    stale = {m["race_id"] for m in measurements if m["stale"]}
+    races = {}
+    for m in measurements:
+        key = (m["source"], m["host"], m["dataset"])
+        order = race_rank(m["race_valid"], m["race_id"] in stale, m["pairs_total"], m["time_utc"])
+        rank = (*order, m["race_id"])
+        races[key] = max(races.get(key, rank), rank)
+    chosen = {}
+    for m in measurements:
+        if m["race_id"] == races[(m["source"], m["host"], m["dataset"])][-1]:
+            key = (m["source"], m["host"], tool_id(m), m["scope"], m["threads"], m["dataset"])
+            chosen.setdefault(key, []).append(m)
+    return chosen
+
+
+def _paper_line(layout, row, values):
+    cells = []
+    for column in layout.columns:
+        printed = values.get((row.paper_row, column.paper_column), {})
+        time, recall = printed.get("time"), printed.get("recall")
+        cell = Cell(column, pairs=column.pairs)
+        if time is None:
+            cell.short, cell.reason = "not in the paper", f"{layout.paper} has no such column"
+        elif time.seconds is None:
+            cell.short, cell.reason = time.value, time.note or f"{layout.paper} prints {time.value!r}"
+        else:
+            cell.time_s, cell.note = time.seconds, time.note
+        if recall is not None:
+            cell.recall = None if recall.number is None else recall.number / 100
+            cell.recall_word = "" if recall.number is not None else recall.value
+        cells.append(cell)
+    threads = layout.paper_threads if row.device == "CPU" else None
+    return Line(row, "paper", layout.paper_host[row.device], threads, cells)
+
+
+def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane):
+    threads = sorted({m["threads"] for m in of_host if tool_id(m) == row.tool and m["scope"] == row.scope})
+    lines = []
+    for count in threads or [None]:
+        cells = []
+        for column in layout.columns:
+            records = chosen.get((source, host, row.tool, row.scope, count, column.dataset))
+            if records:
+                cells.append(_measured(column, records, layout))
+            else:
+                short, reason = _why_missing(layout, row, column, source, has_gpu, experiment, lane)
+                cells.append(Cell(column, short=short, reason=reason))
+        lanes = tuple(sorted({c.record["lane"] for c in cells if c.record}))
+        lines.append(Line(row, source, host, count, cells, lanes))
+    return lines
+
+
+def _measured(column, records, layout):
+    times = [r for name in CELL_TIMES for r in records if r["quantity"] == name]
+    record = times[0] if times else records[0]
+    cell = Cell(column, record=record, others=[r for r in records if r is not record])
+    if record["status"] != "ok" or record["median_s"] is None or not record["pairs"]:
+        cell.short = (record["status"] if record["status"] != "ok" else "no time").replace("_", " ")
+        cell.reason = record["reason"] or cell.short
+        return cell
+    cell.pairs = record["pairs"]
+    if record["coverage"] is not None and record["coverage"] < MOST_COVERAGE:
+        cell.short = refused_share(record["coverage"]) if cell.answered else "all refused"
+        cell.reason = _what_was_answered(cell)
+        return cell
+    cell.recall = record[layout.recall] if layout.recall else record["recall_native"]
+    cell.time_s = record["median_s"] * cell.scale
+    cell.low_s, cell.high_s = (record[name] and record[name] * cell.scale for name in ("ci_low_s", "ci_high_s"))
+    if cell.pairs != column.pairs:
+        cell.note = f"{cell.pairs} of {column.pairs} pairs"
+    return cell
+
+
+def _what_was_answered(cell):
+    """Sentence on a cell whose tool refused too many pairs to be compared."""
+    record = cell.record
+    told = f"answered {cell.answered} of {cell.pairs} pairs in {significant(record['median_s'])} s"
+    refused = refused_text(record["refused"])
+    told += f"; refused: {refused}" if refused else ""
+    return told + (f"; recall {percent(record['recall_native'])}" if cell.struck else "")
+
+
+def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
+    """(a few words, a sentence) on a cell for which there is no measurement."""
+    if row.device == "GPU" and not has_gpu:
+        return "no GPU", "not measured on a host without one"
+    if row.tool not in experiment["tools"]:
+        return "not raced yet", "no race has this tool yet"
+    if row.scope not in experiment["scopes"]:
+        return "not raced yet", f"no race asks for scope {row.scope} yet"
+    if source == "recorded":
+        return "not recorded", "no sample recorded on this host"
+    real = column.dataset.startswith("real_")
+    if not real and any(other.group == column.group and other.dataset.startswith("real_") for other in layout.columns):
+        return "real reads instead", "real reads of this technology are raced here in its place"
+    narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
+    if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):
+        return "not in this lane", f"the data set is not in lane {lane['name']}"
+    return "no sample yet", f"lane {lane['name']} has not measured this cell yet"

@@ -1,0 +1,24 @@
+"""Names of the tools in tables, figures and the report."""
+
+#: By tool id.
+TOOL_NAMES = {
+    "edlib": "Edlib",
+    "rapidfuzz": "RapidFuzz",
+    "rapidfuzz:pool": "RapidFuzz (own thread pool)",
+    "parasail:striped": "Parasail (striped)",
+    "parasail:scan": "Parasail (scan)",
+    "parasail:diag": "Parasail (diag)",
+    "wfa2-lib:unidirectional": "WFA2-lib",
+    "wfa2-lib:biwfa": "WFA2-lib (BiWFA)",
+    "wavebench-wfa:cpu": "wavebench WFA (CPU)",
+    "wavebench-wfa:pool": "wavebench WFA (CPU, own thread pool)",
+    "wavebench-bpm:cpu": "wavebench BPM (CPU)",
+    "wavebench-ond:cpu": "wavebench O(ND) (CPU)",
+    "wavebench-edit:fast": "wavebench, fast design (GPU)",
+    "wavebench-edit:paper": "wavebench, eWFA-GPU's design (GPU)",
+}
+
+
+def tool_id(record):
+    """``tool`` or ``tool:variant`` of a measurement."""
+    return f"{record['tool']}:{record['variant']}" if record["variant"] else record["tool"]
