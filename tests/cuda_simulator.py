@@ -66,7 +66,8 @@ def main():
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
     if request["pinned"]:
         pairs = pinned.pin(pairs)
-    edit._LEAST_LETTERS = edit._MOST_LETTERS = request["letters"] or 1 << 16
+    if request["letters"]:
+        edit._MOST_LETTERS, edit._LETTERS_PER_PAIR = request["letters"], 16
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send

@@ -278,23 +278,26 @@ class BandedBpm:
     MOST_RUNS = 2 * BANDS[-1] + 1
 
     def scratch_words(self, pairs, longest):
-        """Scratch words with which every kernel runs _BLOCKS blocks at once on texts of so many letters."""
-        return _BLOCKS * _words_of_block(BANDS[-1], longest)
+        """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
+        return min(_BLOCKS, -(-pairs // THREADS)) * _words_of_block(BANDS[-1], longest)
 
     def longest(self, scratch_words):
         """Letters of the longest text that one block of any kernel can do; None: no scratch memory is needed."""
         return MAX_LENGTH if scratch_words is None else scratch_words // _words_of_block(BANDS[-1], 1)
 
-    def launch(self, level, queue, batch, traced, scratch, runs, stream):
+    def launch(self, level, queue, after, batch, traced, scratch, runs, stream):
         """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
         blocks = min(_BLOCKS, batch.blocks)
         if traced:
             blocks = min(blocks, scratch.size // _words_of_block(BANDS[level], batch.longest))
         slot, kernel = batch.slot, make_kernel(BANDS[level], ascii_planes, traced)
         kernel[blocks, THREADS, stream](
-            slot.pattern, slot.text, batch.pairs, slot.shape, slot.place, slot.queues, queue, level + 1, slot.scores,
+            slot.pattern, slot.text, batch.pairs, slot.shape, slot.place, slot.queues, queue, after, slot.scores,
             slot.counts, scratch, runs,
         )  # fmt: skip
+
+    def finish(self, batch, scratch, runs, stream):
+        """Nothing: the kernels leave runs themselves."""
 
 
 def _words_of_block(band, longest):

@@ -6,13 +6,14 @@ import numpy as np
 
 from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
+from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import Pool
 from wfa_kernels.cuda.stream import Stream
 from wfa_kernels.result import AlignmentResult
 
 _DESIGNS = {"fast": BandedBpm, "paper": EditWfa}
 #: Letters of a batch, on each side: few enough to overlap much, enough to fill the GPU and to hide the launches.
-_LEAST_LETTERS, _MOST_LETTERS = 1 << 20, 3 << 24
+_LEAST_LETTERS, _MOST_LETTERS = 1 << 24, 3 << 24
 _BATCHES = 28
 _LETTERS_PER_PAIR = 96
 #: CIGAR elements a pair that are made room for at least.
@@ -23,12 +24,12 @@ _pool = Pool()
 _lock = threading.Lock()
 
 
-def align_batch(pairs, scope, design, rescue):
+def align_batch(pairs, scope, design, rescue, every_level=False):
     """Align a batch by edit distance on the current GPU.
 
     pairs: PairBatch of n pairs; a PinnedPairs is read by the GPU as it lies. scope: "score" or "cigar". design: "fast"
     or "paper". rescue: callable that takes int64 row numbers and gives the AlignmentResult of those pairs: it gets the
-    pairs that no kernel of the design can do.
+    pairs that no kernel of the design can do. every_level: try every kernel on every batch at once.
 
     Returns an AlignmentResult, in page-locked memory, in the order of the batch.
     """
@@ -37,15 +38,21 @@ def align_batch(pairs, scope, design, rescue):
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
     offsets[0] = 0
     with _lock:  # a stream's buffers serve one batch at a time
-        stream = _stream(pairs, design, traced)
+        stream, letters = _stream(pairs, design, traced)
         room = _Room(int(count * stream.elements_per_pair) if traced else 0)
-        left = stream.align(pairs, scores, offsets[1:], room)
+        left = stream.align(pairs, letters, scores, offsets[1:], room, every_level)
         if traced and count:
             stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
-        timings = stream.timings()
+        curtailed = stream.curtailed
     answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-    result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings)
-    return _spliced(result, left, rescue(left)) if len(left) else result
+    result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, clock=stream.timings)
+    if not len(left):
+        return result
+    if curtailed:  # kernels that were not launched may do these pairs
+        again = align_batch(pairs.take(left), scope, design, lambda rows: rescue(left[rows]), every_level=True)
+    else:
+        again = rescue(left)
+    return _spliced(result, left, again)
 
 
 def release():
@@ -69,17 +76,18 @@ class _Room:
 
 
 def _stream(pairs, design, traced):
-    """The stream that was last used for such batches, or a new one."""
-    letters = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), 1))
-    wanted = min(_MOST_LETTERS, max(_LEAST_LETTERS, letters // _BATCHES))
-    wanted = 1 << (wanted - 1).bit_length() if wanted < _MOST_LETTERS else wanted
-    key = (design, traced, wanted)
-    if key not in _streams:
+    """(the stream of that design, letters of a batch): one that is large enough is used again."""
+    letters = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
+    wanted = min(_MOST_LETTERS, max(letters // _BATCHES, min(letters, _LEAST_LETTERS)))
+    kept = _streams.get((design, traced))
+    if kept is None or kept.letters < wanted:
+        capacity = min(_MOST_LETTERS, 1 << (wanted - 1).bit_length())
         longest = int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
-        _streams.clear()  # one set of buffers at a time
-        _streams[key] = Stream(_DESIGNS[design](), traced, wanted // _LETTERS_PER_PAIR, wanted, longest)
-        _streams[key].elements_per_pair = _FIRST_ELEMENTS
-    return _streams[key]
+        _streams.pop((design, traced), None)  # free its memory first
+        kept = Stream(_DESIGNS[design](), traced, capacity // _LETTERS_PER_PAIR, capacity, longest)
+        kept.elements_per_pair = _FIRST_ELEMENTS
+        _streams[(design, traced)] = kept
+    return kept, wanted
 
 
 def _spliced(result, rows, found):
@@ -87,7 +95,7 @@ def _spliced(result, rows, found):
     scores, status = result.scores.copy(), result.status
     scores[rows], status[rows] = found.scores, found.status
     if result.cigars is None:
-        return AlignmentResult(scores, status, timings=result.timings)
+        return AlignmentResult(scores, status, clock=result.clock)
     lengths = np.diff(result.cigar_offsets)
     lengths[rows] = np.diff(found.cigar_offsets)
     offsets = np.zeros(len(lengths) + 1, np.int64)
@@ -97,4 +105,4 @@ def _spliced(result, rows, found):
     kept[rows] = False
     of_found = np.repeat(~kept, lengths)
     cigars[of_found], cigars[~of_found] = found.cigars, result.cigars
-    return AlignmentResult(scores, status, cigars, offsets, result.timings)
+    return AlignmentResult(scores, status, cigars, offsets, result.clock)

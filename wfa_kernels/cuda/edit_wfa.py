@@ -237,15 +237,18 @@ class EditWfa:
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
         return min(MAX_LENGTH, (left // 8 - 1) * _PACKED)
 
-    def launch(self, level, queue, batch, traced, scratch, runs, stream):
+    def launch(self, level, queue, after, batch, traced, scratch, runs, stream):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
         slot, count = batch.slot, batch.pairs
         blocks = count if queue < 0 else min(count, _QUEUE_BLOCKS)
         kernel = make_kernel(LIMITS[level], traced)
         kernel[blocks, self.block_threads[level], stream, packed_bytes(batch.longest)](
-            slot.pattern, slot.text, count, slot.shape, slot.place, slot.queues, queue, level + 1, slot.scores, scratch
+            slot.pattern, slot.text, count, slot.shape, slot.place, slot.queues, queue, after, slot.scores, scratch
         )
-        if traced and level == self.LEVELS - 1:
-            vectors_to_runs[batch.blocks, THREADS, stream](
-                slot.pattern, slot.text, count, slot.shape, slot.place, slot.scores, scratch, slot.counts, runs
-            )
+
+    def finish(self, batch, scratch, runs, stream):
+        """Launch what turns the vectors of all pairs into runs."""
+        slot = batch.slot
+        vectors_to_runs[batch.blocks, THREADS, stream](
+            slot.pattern, slot.text, batch.pairs, slot.shape, slot.place, slot.scores, scratch, slot.counts, runs
+        )

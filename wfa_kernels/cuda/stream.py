@@ -29,6 +29,8 @@ _BATCHES = 1 << 20
 _SCRATCH_SHARE = 0.5
 #: A level is left out for the batches to come when it fails on more than this part of a batch.
 _TOO_MANY_FAIL = 0.3
+#: Pairs of a batch, as a part of it, that may be left over before every kernel is launched again.
+_FEW = 0.001
 #: Ordinary memory is brought into page-locked memory by several threads: one reaches about 10 GB/s, the wire takes 55.
 _STAGING_THREADS = 8
 _STAGING_PIECE = 1 << 22
@@ -92,6 +94,7 @@ class _Batch:
     sources: tuple  # flat letters of its patterns and of its texts, page-locked or soon to be
     staging: list  # copies into page-locked memory under way
     first_level: int = 0
+    last_level: int = 0
 
     @property
     def pairs(self):
@@ -106,10 +109,11 @@ class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
     design: an object with LEVELS, the number of its kernels, each for the pairs over the limit of the one before;
-    ``launch(level, queue, batch, traced, scratch, runs, stream)``, which launches one on the pairs of a queue or on
-    ALL_PAIRS (see banded_bpm.make_kernel for the arrays); ``scratch_words(pairs, longest)``, the uint64 words of
-    scratch memory for full speed; ``longest(scratch words)``, the longest sequence that can be done; and MOST_RUNS of
-    a CIGAR.
+    ``launch(level, queue, after, batch, traced, scratch, runs, stream)``, which launches one on the pairs of a queue or
+    on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded_bpm.make_kernel for the arrays);
+    ``finish(batch, scratch, runs, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest)``, the
+    uint64 words of scratch memory for full speed; ``longest(scratch words)``, the longest sequence that can be done;
+    and MOST_RUNS of a CIGAR.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
     must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory.
@@ -127,18 +131,26 @@ class Stream:
         self.scratch = cuda.device_array(words, np.uint64)
         self.most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.first_level = 0
+        self._events, self._spans = [], []
         self.stagers = ThreadPoolExecutor(_STAGING_THREADS)
 
-    def align(self, pairs, scores, ends, room):
+    def align(self, pairs, letters, scores, ends, room, every_level=False):
         """Align a PairBatch; the rows left to the caller, int64[...], whose score is NO_SCORE and CIGAR empty.
 
-        scores: int32[n] and, if traced, ends: int64[n], where each CIGAR ends; both are filled. room: its ``array``,
-        uint32[...], takes the CIGARs; ``grow(elements)`` makes it larger. Copies to page-locked arrays are the fastest.
+        letters: of a batch, on each side. scores: int32[n] and, if traced, ends: int64[n], where each CIGAR ends; both
+        are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes it larger. Copies to
+        page-locked arrays are the fastest. every_level: launch every kernel for every batch. Else those that no pair
+        has needed lately are left out, and ``curtailed`` tells whether rows may have been left for that reason.
         """
-        left, skipped, waiting, self._spans = [], [], deque(), []
+        left, skipped, waiting = [], [], deque()
+        if not every_level:  # else it goes on where a curtailed call stopped
+            self._spans = []
+        self.curtailed = False
         self.first_level = max(0, self.first_level - 1)  # these pairs may be nearer than the last call's
+        self.last_level = self.design.LEVELS - 1
+        self.may_curtail = not every_level
         device.copy_in(self.filled, np.zeros(1, np.int64), self.compute)
-        batches = self._batches(pairs, skipped)
+        batches = self._batches(pairs, letters, skipped)
         batch = next(batches, None)
         while batch is not None:
             self._send(batch)
@@ -172,7 +184,9 @@ class Stream:
 
     def _span(self, name, stream):
         """Begin to time what follows on a stream; the callable that ends it and gives the event of the end."""
-        begin, end = cuda.event(), cuda.event()
+        if len(self._spans) == len(self._events):
+            self._events.append((cuda.event(), cuda.event()))
+        begin, end = self._events[len(self._spans)]
         begin.record(stream)
         self._spans.append((name, begin, end))
 
@@ -182,7 +196,7 @@ class Stream:
 
         return ended
 
-    def _batches(self, pairs, skipped):
+    def _batches(self, pairs, letters, skipped):
         """Cut the pairs into batches, and begin to stage each.
 
         The first and the last ones are small: the kernels begin early, and little is left to do after the last copy.
@@ -191,7 +205,7 @@ class Stream:
         while start < len(pairs):
             slot = self.slots[number % _SLOTS]
             stop = min(
-                self._cut(offsets, start, self.letters // 4 if number == 0 else self.letters)
+                self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8)
                 for offsets in (pairs.pattern_offsets, pairs.text_offsets)
             )
             slot.arrived.synchronize()  # until then its page-locked buffers are being read
@@ -206,9 +220,9 @@ class Stream:
             yield _Batch(number, start, stop, longest, slot, *self._stage(pairs, start, stop, slot))
             start, number = stop, number + 1
 
-    def _cut(self, offsets, start, letters):
-        """Where a batch from ``start`` on ends that takes so many letters, but at most half of what is left."""
-        letters = min(letters, max(self.letters // 8, int(offsets[-1] - offsets[start]) // 2))
+    def _cut(self, offsets, start, most, least):
+        """Where a batch from ``start`` on ends that takes half of the letters that are left, within limits."""
+        letters = min(most, max(least, int(offsets[-1] - offsets[start]) // 2))
         ends = offsets[start + 1 : start + 1 + self.pairs]
         return max(start + 1, start + int(np.searchsorted(ends, offsets[start] + letters, side="right")))
 
@@ -241,14 +255,17 @@ class Stream:
 
     def _launch(self, batch):
         slot, design, count, blocks, stream = batch.slot, self.design, batch.pairs, batch.blocks, self.compute
-        batch.first_level = self.first_level
+        batch.first_level, batch.last_level = self.first_level, self.last_level
         slot.arrived.wait(stream)
         slot.left.wait(stream)
         ended = self._span("time_kernel", stream)
         compaction.place_pairs[blocks, THREADS, stream](count, slot.shape, slot.place, slot.queues)
-        for level in range(self.first_level, design.LEVELS):
-            mine = level if level > self.first_level else ALL_PAIRS
-            design.launch(level, mine, batch, self.traced, self.scratch, self.runs, stream)
+        for level in range(batch.first_level, batch.last_level + 1):
+            queue = level if level > batch.first_level else ALL_PAIRS
+            after = level + 1 if level < batch.last_level else design.LEVELS
+            design.launch(level, queue, after, batch, self.traced, self.scratch, self.runs, stream)
+        if self.traced:
+            design.finish(batch, self.scratch, self.runs, stream)
         if self.traced:
             compaction.sum_blocks[blocks, THREADS, stream](count, slot.scores, slot.counts, self.sums)
             compaction.scan_sums[1, compaction.SCAN_THREADS, stream](blocks, self.sums, self.filled, batch.number)
@@ -277,12 +294,19 @@ class Stream:
         slot.told.synchronize()
         tallies = slot.tallies.tolist()
         if tallies[levels]:
+            self.curtailed |= batch.last_level < levels - 1
             rows = np.empty(tallies[levels], np.int32)
             device.copy_out(rows, slot.queues, (levels + 1) * slot.queues.shape[1], self.outward)
             self.outward.synchronize()
             left.append(rows.astype(np.int64) + batch.start)
-        if batch.first_level + 1 < levels and tallies[batch.first_level + 1] > _TOO_MANY_FAIL * batch.pairs:
+        failed = tallies[batch.first_level + 1 : batch.last_level + 1]  # pairs that each further kernel had to do
+        if failed and failed[0] > _TOO_MANY_FAIL * batch.pairs:
             self.first_level = max(self.first_level, batch.first_level + 1)
+        if tallies[levels] > _FEW * batch.pairs:
+            self.last_level = levels - 1
+        elif self.may_curtail:
+            needed = sum(count > 0 for count in failed)
+            self.last_level = max(batch.first_level + needed, self.first_level)
         if self.traced:
             base, end = slot.filled.tolist()
             if end > len(room.array):
