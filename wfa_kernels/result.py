@@ -1,6 +1,5 @@
 """AlignmentResult: what an alignment of a batch gives back."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,25 +23,18 @@ class AlignmentResult:
     status: uint8[n], an index into STATUS_NAMES.
     cigars: uint32[m], ``length << 4 | op`` (see wfa_kernels.cigar), or None for scope "score".
     cigar_offsets: int64[n + 1], pair i holds ``cigars[cigar_offsets[i]:cigar_offsets[i + 1]]``, or None.
-    clock: from a GPU, what ``timings`` asks.
+    timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_kernel (packing included), time_d2h
+    (copies out). They overlap.
     """
 
     scores: np.ndarray
     status: np.ndarray
     cigars: np.ndarray | None = None
     cigar_offsets: np.ndarray | None = None
-    clock: Callable | None = field(default=None, repr=False, compare=False)
+    timings: dict = field(default_factory=dict, compare=False)
 
     def __len__(self):
         return len(self.scores)
-
-    @property
-    def timings(self):
-        """Seconds by a GPU's own clock: time_h2d (copies in), time_kernel (packing included), time_d2h (copies out).
-
-        They overlap. {} from the CPU. To be asked before the next call, which takes the clock's events again.
-        """
-        return self.clock() if self.clock else {}
 
     def __getitem__(self, rows):
         """A slice (step 1) of the result; shares its arrays."""

@@ -8,7 +8,7 @@ from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import Pool
-from wfa_kernels.cuda.stream import Stream
+from wfa_kernels.cuda.stream import Stream, Timings
 from wfa_kernels.result import AlignmentResult
 
 _DESIGNS = {"fast": BandedBpm, "paper": EditWfa}
@@ -45,7 +45,7 @@ def align_batch(pairs, scope, design, rescue, every_level=False):
             stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
         curtailed = stream.curtailed
     answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-    result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, clock=stream.timings)
+    result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream))
     if not len(left):
         return result
     if curtailed:  # kernels that were not launched may do these pairs
@@ -95,7 +95,7 @@ def _spliced(result, rows, found):
     scores, status = result.scores.copy(), result.status
     scores[rows], status[rows] = found.scores, found.status
     if result.cigars is None:
-        return AlignmentResult(scores, status, clock=result.clock)
+        return AlignmentResult(scores, status, timings=result.timings)
     lengths = np.diff(result.cigar_offsets)
     lengths[rows] = np.diff(found.cigar_offsets)
     offsets = np.zeros(len(lengths) + 1, np.int64)
@@ -105,4 +105,4 @@ def _spliced(result, rows, found):
     kept[rows] = False
     of_found = np.repeat(~kept, lengths)
     cigars[of_found], cigars[~of_found] = found.cigars, result.cigars
-    return AlignmentResult(scores, status, cigars, offsets, result.clock)
+    return AlignmentResult(scores, status, cigars, offsets, result.timings)

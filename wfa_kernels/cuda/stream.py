@@ -7,6 +7,7 @@ behind the copies, and then asks for the CIGARs.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -170,17 +171,9 @@ class Stream:
                 ends[row] = ends[row - 1] if row else 0
         return np.sort(np.concatenate([*left, np.array(skipped, np.int64)]))
 
-    def timings(self):
-        """Seconds that the copies in, the kernels (packing included) and the copies out of the last call took in all.
-
-        They overlap: their sum is no time of the call. {} in the simulator, which has no clock.
-        """
-        if device.simulated():
-            return {}
-        total = dict.fromkeys(("time_h2d", "time_kernel", "time_d2h"), 0.0)
-        for name, begin, end in self._spans:
-            total[name] += cuda.event_elapsed_time(begin, end) / 1e3
-        return total
+    def seconds(self, name):
+        """Seconds that a part of the last call took by the GPU's clock, in all."""
+        return sum(cuda.event_elapsed_time(begin, end) for part, begin, end in self._spans if part == name) / 1e3
 
     def _span(self, name, stream):
         """Begin to time what follows on a stream; the callable that ends it and gives the event of the end."""
@@ -315,3 +308,25 @@ class Stream:
             ended = self._span("time_d2h", self.outward)
             device.copy_out(room.array[base:end], slot.cigars, 0, self.outward)
             slot.left = ended()
+
+
+class Timings(Mapping):
+    """Seconds of the last call of a stream by the GPU's clock: its copies in, its kernels (packing included) and its
+    copies out. They overlap: their sum is no time of the call. Asking takes a millisecond, so it is done when asked, and
+    must be before the next call. Empty in the simulator, which has no clock."""
+
+    PARTS = ("time_h2d", "time_kernel", "time_d2h")
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def __getitem__(self, name):
+        if name not in self.PARTS:
+            raise KeyError(name)
+        return self._stream.seconds(name)
+
+    def __iter__(self):
+        return iter(() if device.simulated() else self.PARTS)
+
+    def __len__(self):
+        return len(tuple(iter(self)))

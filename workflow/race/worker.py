@@ -92,7 +92,7 @@ class Shard:
 
     def timings(self, key):
         """Further quantities of the last run, {name: seconds}."""
-        return self.cells[key][1].adapter.timings() if key in self.cells else {}
+        return dict(self.cells[key][1].adapter.timings()) if key in self.cells else {}
 
     def outcome(self, key):
         """Hash of the last run's outputs."""
