@@ -312,8 +312,10 @@ class Stream:
 
 class Timings(Mapping):
     """Seconds of the last call of a stream by the GPU's clock: its copies in, its kernels (packing included) and its
-    copies out. They overlap: their sum is no time of the call. Asking takes a millisecond, so it is done when asked, and
-    must be before the next call. Empty in the simulator, which has no clock."""
+    copies out. They overlap: their sum is no time of the call.
+
+    Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
+    """
 
     PARTS = ("time_h2d", "time_kernel", "time_d2h")
 
