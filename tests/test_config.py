@@ -4,11 +4,13 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from workflow import aligners
 from workflow.scripts import plan, settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -205,8 +207,24 @@ def test_a_lane_narrows_an_experiment(project):
     chosen = settings.load(root=project)
     assert chosen.datasets("thesis_tab1") == ["uniform_150_e2"]
     assert "uniform_150_e5" in chosen.left_out("thesis_tab1")
-    whole = settings.load(lane="lite")
-    assert plan.race_seconds(chosen, "thesis_tab1") < plan.race_seconds(whole, "thesis_tab1")
+    assert plan.race_plan(chosen, "thesis_tab1").threads == (1,)
+
+
+def test_the_plan_counts_the_cells_that_are_timed():
+    race = replace(plan.race_plan(settings.load(lane="kick"), "thesis_tab1"), threads=(1, 8))
+    cells = plan.contestants(race, aligners.load(), gpu=False)
+    assert cells["edlib"] == [("score", 1), ("score", 8), ("cigar", 1), ("cigar", 8)]
+    assert cells["wavebench-wfa:pool"] == [("score", 8), ("cigar", 8)]
+    assert cells["rapidfuzz:pool"] == [("score", 8)]
+    assert cells["wavebench-edit:fast"] == []
+    with_gpu = plan.contestants(race, aligners.load(), gpu=True)
+    assert with_gpu["wavebench-edit:fast"] == [("score", 1), ("cigar", 1)]
+
+
+def test_a_race_is_estimated_by_its_fewest_rounds_its_budget_or_its_most_rounds():
+    race = replace(plan.race_plan(settings.load(lane="kick"), "thesis_tab1"), round_seconds=1, race_seconds=100)
+    few, some, many = (plan.race_seconds(race, cells) for cells in (1, 8, 100))
+    assert few < some == 100 < many
 
 
 def test_simulated_data_sets_are_asked_for_by_their_id(project):

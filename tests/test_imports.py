@@ -90,6 +90,15 @@ def test_engine_runs_on_a_bare_host():
             assert not (name.startswith("workflow.aligners.") and name.split(".")[2] in _adapters()), f"{path}: {name}"
 
 
+def test_the_engine_and_every_adapter_load_without_the_workflows_packages():
+    absent = ("snakemake", "jsonschema", "pandas", "click", "tqdm", "jinja2", "matplotlib", "edlib", "rapidfuzz")
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent}))\n"
+    code += "import workflow.race.__main__, workflow.race.worker\n"
+    code += "from workflow import aligners; assert aligners.load()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_tables_and_figures_never_measure():
     for folder in ("workflow/scripts/tables", "workflow/scripts/figures", "workflow/report"):
         for path in files(folder):

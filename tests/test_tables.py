@@ -90,6 +90,19 @@ def test_a_librarys_own_thread_pool_has_a_row_of_its_own(make):
     ]  # fmt: skip
 
 
+def test_a_further_variant_that_can_never_do_a_scope_has_a_note_in_the_place_of_a_row(make):
+    unable = {"status": "unsupported", "reason": "distances only", "median_s": None, "pairs": 0, "rounds": 0}
+    rows = [measurement(tool="rapidfuzz"), measurement(tool="rapidfuzz", variant="pool", **unable),
+            measurement(tool="rapidfuzz", variant="pool", scope="score"),
+            measurement(tool="edlib", **unable)]  # fmt: skip
+    out = make("thesis_tab1", rows)
+    shown = {(r["row"], r["scope"]) for r in cells(out, source="here")}
+    pool = "RapidFuzz (own thread pool)"
+    assert (pool, "score") in shown and (pool, "cigar") not in shown
+    assert {("RapidFuzz", "cigar"), ("Edlib", "cigar")} <= shown
+    assert f"{pool} has no row in 'Full alignment, CPU': distances only" in Path(f"{out}.md").read_text()
+
+
 def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
     failed = measurement(tool="rapidfuzz", status="unsupported", reason="gives no CIGAR", median_s=None, pairs=0,
                          recall_native=None, coverage=None, rounds=0)  # fmt: skip
@@ -116,14 +129,26 @@ def test_a_data_set_that_the_lane_narrows_away_is_not_in_it(make):
     assert here["uniform_150_e2"].startswith("not in this lane") and here["uniform_150_e5"].startswith("no sample yet")
 
 
-def test_our_gpu_kernel_has_a_row_that_says_when_there_is_no_gpu(make):
+def test_our_gpu_kernel_has_a_row_that_says_why_it_was_not_timed(make):
     absent = measurement(tool="wavebench-edit", variant="fast", quantity="time_end_to_end_pageable", pairs=0, rounds=0,
-                         status="not_installed", reason="no GPU here", median_s=None, recall_native=None)  # fmt: skip
+                         status="not_installed", reason="no driver", median_s=None, recall_native=None)  # fmt: skip
+    wanted = {"row": "wavebench, fast design (GPU)", "scope": "cigar", "source": "here"}
     out = make("thesis_tab1", [measurement(), absent])
-    (ours,) = cells(out, row="wavebench, fast design (GPU)", scope="cigar", dataset="uniform_150_e5", source="here")
-    assert ours["status"] == "not installed: no GPU here"
-    (theirs,) = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5", source="here")
-    assert theirs["status"] == "no GPU: not measured on a host without one"
+    assert {cell["status"] for cell in cells(out, **wanted)} == {"no GPU: not measured on a host without one"}
+    out = make("thesis_tab1", [measurement(gpu="Some GPU"), absent | {"gpu": "Some GPU"}])
+    (cell,) = cells(out, **wanted, dataset="uniform_150_e5")
+    assert cell["status"] == "not installed: no driver"
+
+
+def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "pairs": 20_000}
+    pinned = measurement(quantity="time_end_to_end_pinned", median_s=0.02, ci_low_s=0.02, ci_high_s=0.02, **ours)
+    pageable = measurement(quantity="time_end_to_end_pageable", median_s=0.03, **ours)
+    out = make("thesis_tab1", [pageable, pinned])
+    (line,) = [line for line in Path(f"{out}.md").read_text().splitlines() if "pageable 15.0 s" in line]
+    assert line.startswith("| wavebench, fast design (GPU) | this host · kick | GPU |")
+    assert "| 10.0 s ±0 % · pageable 15.0 s · 20K of 10M pairs |" in line
+    assert "<small>pageable 15.0 s</small>" in Path(f"{out}.html").read_text()
 
 
 def test_a_host_with_a_gpu_that_no_tool_used_has_one(make):

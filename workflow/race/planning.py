@@ -110,11 +110,19 @@ def make_plan(experiment_path, lane_path, known_tools):
     narrow = (lane.get("narrow") or {}).get(experiment["id"], {})
     given = {key: rule for key, rule in _NARROWED.items() if key in narrow}
     _check(narrow, given, lane_path, f"narrow.{experiment['id']}.")
-    narrowed = {**experiment, **narrow}
+    return plan_of(experiment, lane, experiment_path)
+
+
+def plan_of(experiment, lane, path):
+    """The Plan of a checked experiment under a checked lane, both as dicts. path: of the experiment, for messages.
+
+    Raises EngineError for bad penalties.
+    """
+    narrowed = {**experiment, **(lane.get("narrow") or {}).get(experiment["id"], {})}
     return Plan(
         experiment=experiment["id"],
         lane=lane["name"],
-        penalties=_penalties(experiment["penalties"], experiment_path),
+        penalties=_penalties(experiment["penalties"], path),
         scopes=tuple(narrowed["scopes"]),
         threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in narrowed["threads"])),
         tools=tuple(dict.fromkeys([*experiment["tools"], experiment["twin"]])),

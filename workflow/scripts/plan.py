@@ -6,36 +6,60 @@ Example: python -m workflow.scripts.plan --lane kick
 import argparse
 import sys
 
-from workflow.race import host
+from workflow import aligners
+from workflow.race import host, planning
+from workflow.race.cells import thread_counts
 from workflow.scripts import settings
 
-# Seconds outside the timed slices, as seen on two cores: a worker's start with its JIT compilation, verification and
-# hashing per timed second, one table or figure, and everything else (collecting, report, Snakemake itself).
-START_SECONDS = 3.0
-CHECK_FACTOR = 1.6
-SCRIPT_SECONDS = 2.0
-FIXED_SECONDS = 20.0
+# Seconds outside the races' rounds, as seen on two cores: a worker's start with its JIT compilation, one table or
+# figure, and everything else (data sets, collecting, report, Snakemake itself).
+START_SECONDS = 2.5
+SCRIPT_SECONDS = 1.0
+FIXED_SECONDS = 10.0
+#: A round's seconds over (cells x round_seconds): a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
+PACE = 0.9
+#: Calibration, exact scores and verification take about so many rounds more.
+FURTHER_ROUNDS = 2
 
 
-def contestants(experiment):
-    """Timed (tool, threads, scope) combinations of one race; the twin runs once more."""
-    return (len(experiment["tools"]) + 1) * len(experiment["threads"]) * len(experiment["scopes"])
+def race_plan(chosen, experiment):
+    """The race's own Plan of one experiment in the chosen lane."""
+    return planning.plan_of(chosen.experiments[experiment], chosen.lane, f"config/experiments/{experiment}.yaml")
 
 
-def race_seconds(chosen, experiment):
-    """Estimated seconds of one race in the chosen lane: at least the fewest rounds, at most the lane's budget."""
-    lane, spec = chosen.lane, chosen.narrowed(experiment)
-    one_round = contestants(spec) * lane["round_seconds"]
-    timed = max(lane["rounds"]["min"] * one_round, min(lane["rounds"]["max"] * one_round, lane["race_seconds"]))
-    return timed + CHECK_FACTOR * one_round
+def contestants(plan, adapters, gpu):
+    """{id of a tool: the cells (scope, threads) that it is timed in}, without those that it can never do.
+
+    plan: race.cells.Plan. adapters: {id: Adapter}. gpu: whether the host has one.
+    """
+    cells = {}
+    for tool in plan.tools:
+        able = [s for s in plan.scopes if adapters[tool].unsupported(aligners.Job(s, plan.penalties)) is None]
+        here = gpu or adapters[tool].device == "cpu"
+        cells[tool] = [(s, t) for s in able for t in thread_counts(plan, adapters[tool])] if here else []
+    return cells
+
+
+def race_seconds(plan, cells):
+    """Estimated seconds of one race: at least the fewest rounds, at most the most, in between the lane's budget.
+
+    cells: timed in a round; the twin runs once more at each scope.
+    """
+    one_round = PACE * (cells + len(plan.scopes)) * plan.round_seconds
+    least, most = (one_round * (rounds + FURTHER_ROUNDS) for rounds in (plan.min_rounds, plan.max_rounds))
+    return max(least, min(most, plan.race_seconds))
 
 
 def estimate_minutes(chosen):
     """Estimated minutes of the whole run, from the lane's budgets."""
+    adapters, gpu = aligners.load(), bool(host.gpus())
     total = FIXED_SECONDS + SCRIPT_SECONDS * (len(chosen.config["tables"]) + len(chosen.config["figures"]))
-    for name, spec in chosen.experiments.items():
-        workers = len(spec["tools"]) + 1
-        total += workers * START_SECONDS + len(chosen.datasets(name)) * race_seconds(chosen, name)
+    for name in chosen.experiments:
+        plan = race_plan(chosen, name)
+        cells = contestants(plan, adapters, gpu)
+        workers = sum(bool(of_tool) for of_tool in cells.values()) + 1
+        each = race_seconds(plan, sum(map(len, cells.values())))
+        total += workers * START_SECONDS + len(chosen.datasets(name)) * each
     return total / 60
 
 

@@ -26,13 +26,31 @@ def build(layout, measurements, values, experiment, lane):
     chosen = _choose(ours)
     gpu_hosts = {m["host"] for m in measurements if m.get("gpu")}
     lines = []
-    for row in layout.rows:
+    rows, left_out = _able_rows(layout.rows, ours)
+    for row in rows:
         if row.paper_row:
             lines.append(_paper_line(layout, row, values))
         for source, host in hosts + here:
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
             lines.extend(_host_lines(layout, row, source, host, host in gpu_hosts, of_host, chosen, experiment, lane))
-    return Table(layout, lines, notes(lines))
+    return Table(layout, lines, notes(lines) + left_out)
+
+
+def _able_rows(rows, measurements):
+    """(rows, notes): without those of a tool's further variant, not in the paper, that can never do their scope."""
+    kept, left_out = [], []
+    for row in rows:
+        told = [m for m in measurements if (tool_id(m), m["scope"]) == (row.tool, row.scope)]
+        further = any(_tool(other) == _tool(row) and other.scope == row.scope for other in kept)
+        if further and not row.paper_row and told and all(m["status"] == "unsupported" for m in told):
+            left_out.append(f"{row.label} has no row in {row.block!r}: {told[-1]['reason']}")
+        else:
+            kept.append(row)
+    return kept, left_out
+
+
+def _tool(row):
+    return row.tool.partition(":")[0]
 
 
 def _choose(measurements):
@@ -73,6 +91,8 @@ def _paper_line(layout, row, values):
 
 
 def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane):
+    if row.device == "GPU" and not has_gpu:  # what cannot be installed there is not worth a word of its own
+        of_host = [m for m in of_host if m["status"] != "not_installed"]
     threads = sorted({m["threads"] for m in of_host if tool_id(m) == row.tool and m["scope"] == row.scope})
     lines = []
     for count in threads or [None]:
@@ -135,4 +155,6 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
     if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):
         return "not in this lane", f"the data set is not in lane {lane['name']}"
+    if real:
+        return "no sample yet", "raced where config/real_data.tsv names its reads"
     return "no sample yet", f"lane {lane['name']} has not measured this cell yet"

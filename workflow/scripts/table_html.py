@@ -7,6 +7,7 @@ from workflow.scripts.table_text import (
     DETAIL_HEAD,
     HOW_TO_READ,
     detail_rows,
+    pageable_text,
     pairs_text,
     provenance,
     recall_text,
@@ -19,17 +20,17 @@ from workflow.scripts.table_text import (
 STYLE = """
 .wb { font: 14px/1.45 system-ui, "Segoe UI", "DejaVu Sans", Arial, sans-serif; color: #1a1a1a; background: #fff; }
 .wb .scroll { overflow-x: auto; }
-.wb table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-.wb th, .wb td { padding: 3px 9px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
+.wb table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
+.wb th, .wb td { padding: 3px 6px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
-.wb tr.paper td { background: #faf7ee; }
-.wb tr.ours td { background: #eef5fb; }
+.wb tr.paper > td { background: #faf7ee; }
+.wb tr.ours > td { background: #eef5fb; }
 .wb tr.ours td.v { font-weight: 600; }
-.wb td:first-child { min-width: 8em; }
+.wb td:first-child { min-width: 8em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
 .wb small { color: #595959; font-weight: 400; display: block; }
 .wb small.mark { color: #a02c00; }
@@ -52,7 +53,7 @@ def _cell_html(table, cell):
         return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
     text = escape(time_text(cell))
     text = f"<s>{text}</s>" if cell.struck else text
-    for small in filter(None, [recall_text(table, cell), pairs_text(cell)]):
+    for small in filter(None, [pageable_text(cell), recall_text(table, cell), pairs_text(cell)]):
         text += f"<small>{escape(small)}</small>"
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note
@@ -106,7 +107,7 @@ def article(table):
             rows.append(f'<tr class="block"><th colspan="{width}">{escape(block)}</th></tr>')
         rows.append(_line_html(table, line, first=at == 0 or table.lines[at - 1].row != line.row))
     body = f"<table>{_head_html(layout)}<tbody>{''.join(rows)}</tbody></table>"
-    return wrap(layout.id, layout.title, layout.caption, body, [HOW_TO_READ, *provenance(table), *table.notes]) + (
+    return wrap(layout.id, layout.title, layout.caption, body, [*HOW_TO_READ, *provenance(table), *table.notes]) + (
         details_html(DETAIL_HEAD, list(detail_rows(table))) + "</article>"
     )
 

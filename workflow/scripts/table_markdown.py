@@ -4,6 +4,7 @@ from workflow.scripts.table_text import (
     DETAIL_HEAD,
     HOW_TO_READ,
     detail_rows,
+    pageable_text,
     pairs_text,
     provenance,
     recall_text,
@@ -18,7 +19,7 @@ def _cell_markdown(table, cell):
     if cell.time_s is None:
         return f"*{cell.short}*"
     text = f"~~{time_text(cell)}~~" if cell.struck else time_text(cell)
-    told = " · ".join(filter(None, [text, recall_text(table, cell), pairs_text(cell)]))
+    told = " · ".join(filter(None, [text, pageable_text(cell), recall_text(table, cell), pairs_text(cell)]))
     return told + (f" **({', '.join(cell.marks)})**" if cell.marks else "")
 
 
@@ -34,7 +35,7 @@ def markdown(table, command=""):
                 first = [tool_name(line), where_text(table, line), threads_text(line, table.lines)]
                 out.append(_markdown_row(first + [_cell_markdown(table, cell) for cell in line.cells]))
         out.append("")
-    out += [HOW_TO_READ, "", *(f"- {note}" for note in [*provenance(table), *table.notes]), ""]
+    out += [*(f"- {note}" for note in [*HOW_TO_READ, *provenance(table), *table.notes]), ""]
     details = [_markdown_row(row) for row in detail_rows(table)]
     if details:
         head = [_markdown_row(DETAIL_HEAD), _markdown_row(["---"] * len(DETAIL_HEAD))]

@@ -6,13 +6,15 @@ from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
-    "pairs (in grey, or in the details) is scaled per answered pair; coverage: the part it answered, and below 99 % no "
-    "time is given, as it would be of other pairs than its neighbours'. R is the recall as the paper defines it. A "
-    "time struck out belongs to a tool that claims exactness and was not optimal on every pair; few pairs: scaled from "
-    "fewer than 30 answered ones; fewer pairs than threads: not a time of all threads, as some had nothing to do; k of "
-    "n answers verified: no exact score is known for the others, and recall is over those k; own thread pool: the "
-    "library's own threads in one process, where the other rows of several threads are as many processes of one; "
-    "stale: measured with other sources of the tool; race invalid: its twins ran unevenly."
+    "pairs (in grey, or in the details) is scaled per answered pair. On a GPU the time is from page-locked memory, and "
+    "below it, marked pageable, from ordinary arrays. R is the recall as the paper defines it.",
+    "Threads: own thread pool is the library's own threads in one process; the other rows of several threads are as "
+    "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
+    "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
+    "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
+    "neighbours'. k of n answers verified: no exact score is known for the others, and recall is over those k.",
+    "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; race "
+    "invalid: its twins ran unevenly.",
 )
 
 
@@ -41,9 +43,17 @@ def pairs_text(cell):
     return f"{count(cell.pairs)} of {count(cell.column.pairs)} pairs"
 
 
+def pageable_text(cell):
+    """``pageable 1.23 s``: the second time of a GPU tool, from ordinary arrays, scaled like the first; else nothing."""
+    for other in cell.others if cell.time_s is not None else ():
+        if other["quantity"] == "time_end_to_end_pageable" and other["median_s"] is not None and other["pairs"]:
+            return f"pageable {significant(other['median_s'] * cell.column.pairs / other['pairs'])} s"
+    return ""
+
+
 def threads_text(line, lines):
     """Threads of a line; ``(all)`` marks the most that its host ran."""
-    if line.row.device == "GPU" and line.source == "paper":
+    if line.row.device == "GPU" and (line.source == "paper" or line.threads):
         return "GPU"
     if line.threads is None:
         return "–"
