@@ -118,6 +118,12 @@ def test_this_host_stands_first_and_stale_ratios_say_so(tmp_path):
     assert found[0]["rows"][0][-1].endswith("] stale") and found[1]["rows"][0][-1].endswith("]")
 
 
+def test_a_card_tells_the_measured_bandwidth():
+    gb_s = {"h2d_pinned": 55.5, "d2h_pinned": 55.4, "h2d_pageable": 10.7, "d2h_pageable": 19.5}
+    card = {"cpu": "Some CPU", "gpus": [{"name": "Some GPU", "driver": "1"}], "pcie_gb_s": gb_s}
+    assert summary.card_text(card) == ("Some CPU, Some GPU (driver 1), pinned copies at 55.5 GB/s in and 55.4 out")
+
+
 def test_nothing_measured_is_said_plainly():
     page = render.render([], [], [], [], {})
     assert "Nothing has been measured yet" in page and "No races yet" in page

@@ -8,6 +8,8 @@ import subprocess
 
 import psutil
 
+from workflow.race import bandwidth
+
 #: Overrides the derived id, for hosts whose processor name says too little.
 HOST_VARIABLE = "WAVEBENCH_HOST"
 
@@ -62,7 +64,7 @@ def _slug(text):
 
 def host_card(host=None):
     """What a reader needs to know of the machine: a JSON-able dict."""
-    memory = psutil.virtual_memory()
+    memory, cards = psutil.virtual_memory(), gpus()
     frequency = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
     return {
         "id": host or host_id(),
@@ -74,7 +76,8 @@ def host_card(host=None):
         "python": platform.python_version(),
         "numba": _version("numba"),
         "numpy": _version("numpy"),
-        "gpus": gpus(),
+        "gpus": cards,
+        "pcie_gb_s": bandwidth.of_this_host() if cards else None,
     }
 
 

@@ -46,6 +46,8 @@ def card_text(card):
     told = [card.get("cpu"), f"{card['cores']} cores" if card.get("cores") else None]
     told.append(f"{card['memory_gib']} GiB memory" if card.get("memory_gib") else None)
     told += [f"{gpu.get('name')} (driver {gpu.get('driver')})" for gpu in card.get("gpus") or []]
+    if card.get("pcie_gb_s"):
+        told.append("pinned copies at {h2d_pinned:g} GB/s in and {d2h_pinned:g} out".format(**card["pcie_gb_s"]))
     if card and not card.get("gpus"):
         told.append("no GPU")
     told.append(f"Python {card['python']}, numba {card['numba']}" if card.get("numba") else None)
