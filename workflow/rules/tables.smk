@@ -31,6 +31,60 @@ rule measured_table:
         " --out {params.out} 2> {log}"
 
 
+# Properties of the GPUs of every host with a race of table 1, from the races' host cards.
+rule thesis_tab2:
+    input:
+        modules=sources.closure("workflow/scripts/tables/thesis_tab2.py"),
+        samples=samples_of(settings.NEEDS["thesis_tab2"]),
+        paper="config/papers/thesis_tab2.csv",
+        gpus="config/gpus.csv",
+    output:
+        "results/tables/thesis_tab2.csv",
+        "results/tables/thesis_tab2.md",
+        report(
+            "results/tables/thesis_tab2.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "thesis_tab2"},
+        ),
+        "results/tables/thesis_tab2.tidy.csv",
+    log:
+        "results/logs/tables/thesis_tab2.log",
+    params:
+        host=HOST,
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.thesis_tab2 {input.samples} --paper {input.paper}"
+        " --gpus {input.gpus} --host {params.host} --out {params.out} 2> {log}"
+
+
+# The best rates over table 1's data sets, beside those of the literature.
+rule thesis_tab6:
+    input:
+        modules=sources.closure("workflow/scripts/tables/thesis_tab6.py"),
+        measurements=f"results/collected/{settings.NEEDS['thesis_tab6']}.parquet",
+        paper="config/papers/thesis_tab6.csv",
+        experiment=f"config/experiments/{settings.NEEDS['thesis_tab6']}.yaml",
+        lane=f"config/lanes/{LANE}.yaml",
+    output:
+        "results/tables/thesis_tab6.csv",
+        "results/tables/thesis_tab6.md",
+        report(
+            "results/tables/thesis_tab6.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "thesis_tab6"},
+        ),
+        "results/tables/thesis_tab6.tidy.csv",
+    log:
+        "results/logs/tables/thesis_tab6.log",
+    params:
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.thesis_tab6 --measurements {input.measurements} --paper {input.paper}"
+        " --config {input.experiment} --lane {input.lane} --out {params.out} 2> {log}"
+
+
 # The data sets of the six technologies, as they are in use.
 rule thesis_tab7:
     input:

@@ -19,7 +19,12 @@ from workflow.scripts.config_files import ROOT, SettingsError, check, read_yaml
 CONFIG = "config/config.yaml"
 COMMAND_LINE = "command line"
 #: Tables and figures that show another experiment than the one of their own name.
-NEEDS = {"thesis_tab7": "thesis_tab9", "thesis_fig10": "thesis_tab9"}
+NEEDS = {
+    "thesis_tab2": "thesis_tab1",
+    "thesis_tab6": "thesis_tab1",
+    "thesis_tab7": "thesis_tab9",
+    "thesis_fig10": "thesis_tab9",
+}
 UNIFORM = re.compile(r"uniform_(?P<length>[1-9]\d*)_e(?P<percent>\d+(\.\d+)?)")
 
 

@@ -1,0 +1,91 @@
+"""The highest GCUPS of each of our tools on each host, over the data sets of a table of measured times."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from workflow.scripts.table import Cell, Line
+
+
+@dataclass(frozen=True)
+class Peak:
+    """One rate of one cell. cells: of the measured pairs' full matrices. record: the measurement of the time used."""
+
+    line: Line
+    cell: Cell
+    record: dict
+
+    @property
+    def gcups(self):
+        return self._rate("median_s")
+
+    @property
+    def low(self):
+        return self._rate("ci_high_s")
+
+    @property
+    def high(self):
+        return self._rate("ci_low_s")
+
+    def _rate(self, key):
+        seconds = self.record[key]
+        return self.record["cells"] / seconds / 1e9 if seconds else None
+
+    @property
+    def rank(self):
+        """A valid race with the present sources comes before a faster one without."""
+        return self.record["race_valid"], not self.record["stale"], self.gcups
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A tool at one scope on one host. lines: of the table, one a number of threads. end_to_end, kernel: Peaks or None.
+
+    why: the reason for having no end-to-end rate, "" with one.
+    """
+
+    lines: list
+    end_to_end: Peak | None
+    kernel: Peak | None
+    why: str
+
+    @property
+    def line(self):
+        """The line of the best rate, or the first."""
+        return self.end_to_end.line if self.end_to_end else self.lines[0]
+
+
+def standings(table):
+    """One Standing a row of ours and host, in the order of the table. table: table.Table."""
+    groups = {}
+    for line in table.lines:
+        if line.source != "paper" and line.row.tool.startswith("wavebench"):
+            groups.setdefault((line.row, line.source, line.host), []).append(line)
+    return [_standing(lines) for lines in groups.values()]
+
+
+def _standing(lines):
+    counted = [(line, cell) for line in lines for cell in line.cells if cell.gcups and not cell.struck]
+    whole = [Peak(line, cell, cell.record) for line, cell in counted]
+    kernel = [
+        Peak(line, cell, other)
+        for line, cell in counted
+        for other in cell.others
+        if other["quantity"] == "time_kernel" and other["median_s"]
+    ]
+    return Standing(lines, _best(whole), _best(kernel), "" if whole else _why(lines))
+
+
+def _best(peaks):
+    return max(peaks, key=lambda peak: peak.rank, default=None)
+
+
+def _why(lines):
+    """The reason that most cells share."""
+    reasons = Counter(_reason(cell) for line in lines for cell in line.cells)
+    return reasons.most_common(1)[0][0]
+
+
+def _reason(cell):
+    if cell.struck:
+        return "wrong answers: claims exactness and was not optimal on every pair"
+    return cell.missing if cell.short else "refused some pairs"

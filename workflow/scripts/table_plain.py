@@ -1,0 +1,83 @@
+"""A table of plain text cells as Markdown and HTML, for the tables that are no table of times."""
+
+import os
+from dataclasses import dataclass
+from html import escape
+
+from workflow.scripts.table_html import page, wrap
+from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
+
+
+@dataclass(frozen=True)
+class Text:
+    """One cell as a reader sees it.
+
+    small: what stands below the text. mark: a doubt that must be seen. number: set to the right. why: there is no
+    value, and the text says why.
+    """
+
+    text: str
+    small: str = ""
+    mark: str = ""
+    number: bool = False
+    why: bool = False
+
+    @property
+    def markdown(self):
+        told = f"*{self.text}*" if self.why else self.text
+        return " · ".join(filter(None, [told, self.small, f"**{self.mark}**" if self.mark else ""])).replace("|", "\\|")
+
+    @property
+    def html(self):
+        kind = ' class="why"' if self.why else ' class="v"' if self.number else ""
+        small = f"<small>{escape(self.small)}</small>" if self.small else ""
+        mark = f'<small class="mark">{escape(self.mark)}</small>' if self.mark else ""
+        return f"<td{kind}>{escape(self.text)}{small}{mark}</td>"
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """One line: its cells (Texts), and its kind, which colours it in HTML: "paper", "ours", or "" for neither."""
+
+    cells: list
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """What a reader sees. head: names of the columns. lines: TextLines. notes: sentences."""
+
+    id: str
+    title: str
+    caption: str
+    head: list
+    lines: list
+    notes: list
+
+
+def write_all(table, out, columns, rows, tidy):
+    """Write OUT.csv (rows: dicts of these columns), OUT.tidy.csv (tidy: dicts), OUT.md and OUT.html."""
+    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    write_csv(f"{out}.csv", columns, rows)
+    write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy)
+    write_text(f"{out}.md", markdown(table, f"snakemake {os.path.relpath(out)}.md"))
+    write_text(f"{out}.html", page(table.title, article(table)))
+
+
+def markdown(table, command):
+    """The table as Markdown text. command: how to make it, for the last line."""
+    rows = [table.head, ["---"] * len(table.head), *([cell.markdown for cell in line.cells] for line in table.lines)]
+    body = ["| " + " | ".join(row) + " |" for row in rows]
+    notes = [f"- {note}" for note in table.notes]
+    return "\n".join([f"# {table.title}", "", table.caption, "", *body, "", *notes, "", f"Made by `{command}`.", ""])
+
+
+def article(table):
+    """The table as an HTML fragment, which the report takes over."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
+    body = ""
+    for line in table.lines:
+        kind = f' class="{line.kind}"' if line.kind else ""
+        body += f"<tr{kind}>{''.join(cell.html for cell in line.cells)}</tr>"
+    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return wrap(table.id, table.title, table.caption, whole, table.notes) + "</article>"
