@@ -20,15 +20,12 @@ _INPUTS = {"seq": ("input",), "fasta": ("pattern", "text")}
 def read(path=CONFIG):
     """The entries of a file of external tools, checked. Raises ToolConfigError naming the file and the key."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
-    try:
-        document = strict_yaml.load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ToolConfigError(f"{name}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        line = error.problem_mark.line + 1 if getattr(error, "problem_mark", None) else "?"
-        raise ToolConfigError(f"{name}, line {line}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+    try:
+        document = strict_yaml.read(path, name)
+    except strict_yaml.YamlFileError as error:
+        raise ToolConfigError(str(error)) from None
     if document == {"tools": []}:
         return []
     _check_schema(document, name)

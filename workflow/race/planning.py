@@ -6,8 +6,6 @@ the race uses it.
 
 import re
 
-import yaml
-
 from wfa_kernels import Affine, Edit, PenaltyError
 from workflow import strict_yaml
 from workflow.race.cells import Plan
@@ -21,16 +19,9 @@ class EngineError(ValueError):
 def load_yaml(path):
     """The mapping a YAML file holds. Raises EngineError."""
     try:
-        with open(path, encoding="utf-8") as handle:
-            content = strict_yaml.load(handle.read())
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise EngineError(f"{path}: not a text file") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise EngineError(f"{path}{line}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+        content = strict_yaml.read(path)
+    except strict_yaml.YamlFileError as error:
+        raise EngineError(str(error)) from None
     if not isinstance(content, dict):
         raise EngineError(f"{path}: must hold a mapping of keys")
     return content

@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 
 import jsonschema
-import yaml
 
 from workflow import strict_yaml
 
@@ -23,14 +22,9 @@ def read_yaml(path, root=ROOT):
     path = Path(path)
     name = str(path.relative_to(root) if path.is_relative_to(root) else path)
     try:
-        return strict_yaml.load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{name}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise SettingsError(f"{name}{line}: {problem}") from None
+        return strict_yaml.read(path, name)
+    except strict_yaml.YamlFileError as error:
+        raise SettingsError(str(error)) from None
 
 
 def check(data, schema, name):
