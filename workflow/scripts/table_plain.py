@@ -66,10 +66,17 @@ def write_all(table, out, columns, rows, tidy):
 
 def markdown(table, command):
     """The table as Markdown text. command: how to make it, for the last line."""
-    rows = [table.head, ["---"] * len(table.head), *([cell.markdown for cell in line.cells] for line in table.lines)]
+    rows = [table.head, _rule(table), *([cell.markdown for cell in line.cells] for line in table.lines)]
     body = ["| " + " | ".join(row) + " |" for row in rows]
     notes = [f"- {note}" for note in table.notes]
     return "\n".join([f"# {table.title}", "", table.caption, "", *body, "", *notes, "", f"Made by `{command}`.", ""])
+
+
+def _rule(table):
+    """The line under the head: columns of numbers, and of the reasons for having none, are set to the right."""
+    columns = zip(*(line.cells for line in table.lines), strict=True)
+    right = [any(c.number for c in column) and all(c.number or c.why for c in column) for column in columns]
+    return ["---:" if number else "---" for number in right] or ["---"] * len(table.head)
 
 
 def article(table):

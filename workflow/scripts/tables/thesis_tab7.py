@@ -2,7 +2,6 @@
 
 import json
 import os
-from html import escape
 
 import click
 
@@ -10,8 +9,7 @@ from wfa_kernels import PairBatch
 from workflow.scripts import papers
 from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_cli import read_yaml
-from workflow.scripts.table_html import page, wrap
-from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
+from workflow.scripts.table_plain import PlainTable, Text, TextLine, write_all
 from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, is_real, label, technology_of_real
 
 TITLE = "thesis Tab 7: data sets of the six technologies"
@@ -32,7 +30,8 @@ SHOWN_COLUMNS = COLUMNS[:2] + COLUMNS[3:12]
 #: Keys of a pair file's "realised" that have columns of their own; the rest are counts of the mapping.
 SHOWN = {"pairs", "error_rate", "mismatches", "insertions", "deletions"}
 LENGTHS = ("_min", "_mean", "_max")
-CENTRED = ' class="v"'
+#: The shown columns from this one on are numbers.
+FIRST_NUMBER = 3
 
 
 def paper_row(technology, values):
@@ -147,16 +146,13 @@ def main(paper, data, lane, real_data, out):
 
 def write(rows, lane, out):
     """Write the four files."""
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-    write_csv(f"{out}.csv", COLUMNS, [row | {"mapping": mapping_text(row)} for row in rows])
-    write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy(rows, lane))
-    cells = [[text_of(row, key) for key in SHOWN_COLUMNS] for row in rows]
-    notes = list(_notes(rows, lane))
-    body = ["| " + " | ".join(line) + " |" for line in [HEAD, ["---"] * 3 + ["---:"] * (len(HEAD) - 3), *cells]]
-    lines = [f"# {TITLE}", "", CAPTION, "", *body, "", *(f"- {note}" for note in notes), ""]
-    write_text(f"{out}.md", "\n".join(lines))
-    article = wrap("thesis_tab7", TITLE, CAPTION, _html_table(rows, cells), notes) + "</article>"
-    write_text(f"{out}.html", page(TITLE, article))
+    lines = [TextLine(_texts(row), "paper" if row["from"] == "thesis" else "") for row in rows]
+    shown = PlainTable("thesis_tab7", TITLE, CAPTION, HEAD, lines, list(_notes(rows, lane)))
+    write_all(shown, out, COLUMNS, [row | {"mapping": mapping_text(row)} for row in rows], tidy(rows, lane))
+
+
+def _texts(row):
+    return [Text(text_of(row, key), number=i >= FIRST_NUMBER) for i, key in enumerate(SHOWN_COLUMNS)]
 
 
 def _notes(rows, lane):
@@ -167,16 +163,6 @@ def _notes(rows, lane):
     for row in rows:
         if row["from"] == "here" and row["status"] == "ok":
             yield f"{row['dataset']}: {row['source']}. Mapping: {mapping_text(row)}."
-
-
-def _html_table(rows, cells):
-    head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
-    body = ""
-    for row, texts in zip(rows, cells, strict=True):
-        kind = "paper first" if row["from"] == "thesis" else "peer"
-        texts = [f"<td{'' if i < 3 else CENTRED}>{escape(text)}</td>" for i, text in enumerate(texts)]
-        body += f'<tr class="{kind}">{"".join(texts)}</tr>'
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 if __name__ == "__main__":
