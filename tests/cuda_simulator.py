@@ -13,10 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, design, pinned=False, letters=None):
+def align(patterns, texts, scope, design, source="pageable", letters=None, before=()):
     """Edit-align lists of bytes in the simulator.
 
-    pinned: from page-locked memory. letters: most letters of a batch's patterns and of its texts, by default all.
+    source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
+    its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "batches"
     (pairs of each)}: a rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels'
     own answers.
@@ -26,8 +27,9 @@ def align(patterns, texts, scope, design, pinned=False, letters=None):
         "texts": [t.hex() for t in texts],
         "scope": scope,
         "design": design,
-        "pinned": pinned,
+        "source": source,
         "letters": letters,
+        "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -55,6 +57,7 @@ def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
 
+    from wfa_kernels import designs
     from wfa_kernels.cigar import MISMATCH
     from wfa_kernels.cuda import device, edit, pinned, stream
     from wfa_kernels.pairs import PairBatch
@@ -64,8 +67,7 @@ def main():
     refuse_what_a_gpu_refuses()
     request = json.load(sys.stdin)
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
-    if request["pinned"]:
-        pairs = pinned.pin(pairs)
+    pairs = {"pageable": lambda same: same, "pinned": pinned.pin, "packed": pinned.pack}[request["source"]](pairs)
     if request["letters"]:
         edit._MOST_LETTERS, edit._LETTERS_PER_PAIR = request["letters"], 16
     traced = request["scope"] == "cigar"
@@ -84,7 +86,13 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    result = edit.align_batch(pairs, request["scope"], request["design"], rescue)
+    design = designs.checked(request["design"])
+    if request["before"]:
+        before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]
+        edit.align_batch(PairBatch.from_strings(*before), request["scope"], design, rescue)
+        rescued.clear()
+        batches.clear()
+    result = edit.align_batch(pairs, request["scope"], design, rescue)
     answer = {
         "scores": result.scores.tolist(),
         "status": result.status.tolist(),

@@ -27,7 +27,7 @@ def cells(out, **wanted):
 def drawer(folder):
     """make(table, rows), which draws up a table from collected rows in the folder and gives its path without suffix."""
 
-    def make(table, rows, lane="kick", real_data="", experiment=None):
+    def make(table, rows, lane="kick", real_data="", experiment=None, peers=(), races=()):
         write_measurements(folder / "m.parquet", rows)
         config = ROOT / f"config/experiments/{table}.yaml"
         if experiment:
@@ -42,7 +42,8 @@ def drawer(folder):
             "real-data": real_data,
             "out": folder / "out" / table,
         }
-        run = CliRunner().invoke(command, [f"--{name}={value}" for name, value in arguments.items()])
+        options = [*(f"--{name}={value}" for name, value in arguments.items()), *(f"--peer={path}" for path in peers)]
+        run = CliRunner().invoke(command, [*options, *map(str, races)])
         assert run.exit_code == 0, run.output
         return folder / "out" / table
 

@@ -48,8 +48,9 @@ def test_the_configuration_as_committed_is_right():
     for lane in ("kick", "lite", "full"):
         chosen = settings.load(lane=lane)
         assert chosen.lane["name"] == lane
-        assert set(chosen.experiments) == {"thesis_tab1", "thesis_tab8", "thesis_tab9"}
-        assert all(chosen.datasets(experiment) for experiment in chosen.experiments)
+        assert set(chosen.experiments) == {"thesis_tab1", "thesis_tab8", "thesis_tab9", "thesis_fig7", "ewfa_tab4"}
+        with_gpu = replace(chosen, gpu=True)
+        assert all(with_gpu.datasets(experiment) for experiment in chosen.experiments)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,7 @@ def test_the_configuration_as_committed_is_right():
         (TAB1, {"penalties": [4, 6]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"penalties": [4, 6, 2.5]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"scopes": ["cigars"]}, r"'scopes.0' must be score or cigar, not 'cigars'"),
+        (TAB1, {"needs": "cuda"}, r"'needs' must be gpu: all of its tools run on one"),
         (TAB1, {"threads": [2]}, r"'threads.0' must be 1 or all, not 2"),
         (TAB1, {"twin": "parasail:diag"}, r"'twin' has unknown value 'parasail:diag'; allowed are edlib"),
     ],
@@ -208,6 +210,24 @@ def test_a_lane_narrows_an_experiment(project):
     assert chosen.datasets("thesis_tab1") == ["uniform_150_e2"]
     assert "uniform_150_e5" in chosen.left_out("thesis_tab1")
     assert plan.race_plan(chosen, "thesis_tab1").threads == (1,)
+
+
+def test_an_experiment_that_needs_a_gpu_races_nothing_without_one(project, monkeypatch):
+    monkeypatch.setattr(settings.host, "gpus", list)
+    without = settings.load(root=project, lane="lite")
+    assert without.datasets("thesis_fig7") == [] and without.datasets("thesis_tab1")
+    told = plan.describe(without)
+    assert "thesis_fig7: no race, it needs a GPU and this host has none; drawn from recorded samples" in told
+    assert "uniform_1000_e3.5" not in told
+    monkeypatch.setattr(settings.host, "gpus", lambda: [{"name": "Some GPU"}])
+    chosen = settings.load(root=project, lane="lite")
+    assert chosen.datasets("thesis_fig7")[1] == "uniform_1000_e3.5" and not chosen.left_out("thesis_fig7")
+    assert "thesis_fig7: 5 races of 1 tools" in plan.describe(chosen)
+    assert plan.estimate_minutes(chosen) > plan.estimate_minutes(without)
+    pairs = chosen.pairs("uniform_1000_e3.5")
+    assert chosen.simulator_arguments("uniform_1000_e3.5") == (
+        f"uniform --length 1000 --error 0.035 --pairs {pairs} --seed 1"
+    )
 
 
 def test_the_plan_counts_the_cells_that_are_timed():

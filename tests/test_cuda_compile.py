@@ -22,36 +22,38 @@ def kernels():
     """{name: (kernel, signature)} of every kernel there is."""
     from numba import types
 
-    from wfa_kernels.cuda import banded_bpm, compaction, edit_wfa
-    from wfa_kernels.cuda.packing import ascii_planes
+    from wfa_kernels.cuda import banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
 
-    words, numbers, places, vectors = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
-    letters, pairs = (words, words), types.int64
-    batch = (pairs, words, types.uint32[:, ::1])
-    queues = (types.int32[:, ::1], types.int64, types.int64)
+    words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
+    pairs, table = types.int64, types.int32[:, ::1]
+    batch = (long, long, pairs, words, types.uint32[:, ::1], table)
+    queues, output = (pairs, pairs), (numbers, words, words, words)
+    odd = (words, words, places, pairs)
     found = {
-        "place_pairs": (compaction.place_pairs, (*batch, types.int32[:, ::1])),
+        "pack_letters": (packing.pack_letters, (long, pairs, long, pairs, long, long, *odd)),
+        "place_pairs": (compaction.place_pairs, (pairs, words, types.uint32[:, ::1], table, numbers, *odd)),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
-        "scan_sums": (compaction.scan_sums, (pairs, places, places, types.int64)),
+        "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),
         "gather_runs": (
             compaction.gather_runs,
-            (pairs, numbers, words, words, places, places, types.int64, places, words),
+            (pairs, numbers, words, words, words, places, places, pairs, places, words),
         ),
-        "vectors_to_runs": (edit_wfa.vectors_to_runs, (*letters, *batch, numbers, vectors, words, words)),
+        "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
     }
     for traced in (False, True):
         for band in banded_bpm.BANDS:
-            kernel = banded_bpm.make_kernel(band, ascii_planes, traced)
-            found[f"band_{band}_{traced}"] = kernel, (*letters, *batch, *queues, numbers, words, vectors, words)
+            found[f"band_{band}_{traced}"] = banded_bpm.make_kernel(band, traced), (*batch, *queues, *output, long)
         for limit in edit_wfa.LIMITS:
-            kernel = edit_wfa.make_kernel(limit, traced)
-            found[f"E{limit}_{traced}"] = kernel, (*letters, *batch, *queues, numbers, vectors)
+            found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
+        beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
+        found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
     return found
 
 
-NAMES = ("place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs")
+NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs")
 NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
+NAMES += ("global_False", "global_True")
 
 
 def assembled(name, capability, folder):

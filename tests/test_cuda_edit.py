@@ -64,10 +64,10 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
-@pytest.mark.parametrize(("scope", "pinned"), [("score", True), ("cigar", False), ("cigar", True)])
-def test_many_small_batches(scope, pinned):
+@pytest.mark.parametrize(("scope", "source"), [("score", "pinned"), ("cigar", "pageable"), ("cigar", "packed")])
+def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", pinned=pinned, letters=96)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)
     assert len(answer["batches"]) > 8 and sum(answer["batches"]) == len(pairs)
     check(pairs, answer)
 
@@ -85,16 +85,26 @@ def test_other_letters_are_handed_back(design):
 def test_at_the_limits(design, limit):
     pairs = [mismatches(limit + more, limit + 5) for more in (-1, 0, 1)]
     pairs += [(b"ACGT" * 3 + b"G" * (limit + more), b"ACGT" * 3) for more in (-1, 0, 1)]
-    beyond = [2, 5] if (design, limit) == ("paper", 128) else []
-    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design), beyond)
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_packed_letters_of_all_kinds(design):
+    pairs = [*RAGGED, (b"ACNT", b"ACT"), (b"GATTACA", b"gattaca")]
+    rescued = [len(RAGGED), len(RAGGED) + 1]
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, "packed"), rescued)
 
 
 @pytest.mark.slow
-def test_the_widest_band_certifies_what_it_can_and_no_more():
-    pairs = [mismatches(count, 260) for count in (255, 256)]
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast")
-    check(pairs, answer, answer["rescued"])
-    assert answer["rescued"] == [1]
+def test_beyond_the_widest_band_the_kernel_in_global_memory_goes_on():
+    far = [mismatches(count, 260) for count in (255, 256)]
+    check(far, cuda_simulator.align(*zip(*far, strict=True), "cigar", "fast"))
+
+
+@pytest.mark.slow
+def test_a_call_after_far_pairs_aligns_near_ones():
+    far = [mismatches(257, 260)] * 6
+    check(RAGGED[:8], cuda_simulator.align(*zip(*RAGGED[:8], strict=True), "cigar", "fast", letters=300, before=far))
 
 
 def test_a_band_that_fails_too_often_is_left_out():

@@ -1,4 +1,4 @@
-"""The host card's bandwidth between host and GPU: measured in a process of its own, absent where there is no GPU."""
+"""What the host card tells of the GPU: asked in processes of their own, absent where there is no GPU."""
 
 import json
 import os
@@ -8,17 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from workflow.race import bandwidth, host
+from workflow.race import bandwidth, gpu_attributes, gpu_probe, host
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {"h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable"}
 
 
+H200 = {"sms": 132, "compute_capability": "9.0"}
+
+
 @pytest.fixture(autouse=True)
 def fresh():
-    bandwidth.of_this_host.cache_clear()
+    for module in (bandwidth, gpu_attributes):
+        module.of_this_host.cache_clear()
     yield
-    bandwidth.of_this_host.cache_clear()
+    for module in (bandwidth, gpu_attributes):
+        module.of_this_host.cache_clear()
 
 
 def test_every_copy_is_measured_in_the_simulator():
@@ -34,28 +39,50 @@ def test_every_copy_is_measured_in_the_simulator():
 
 def test_a_card_of_a_host_without_a_gpu_has_none(monkeypatch):
     monkeypatch.setattr(host, "gpus", list)
-    monkeypatch.setattr(bandwidth, "measure", lambda: pytest.fail("measured without a GPU"))
-    assert host.host_card()["pcie_gb_s"] is None
+    monkeypatch.setattr(gpu_probe, "ask", lambda module: pytest.fail("asked without a GPU"))
+    card = host.host_card()
+    assert card["pcie_gb_s"] is None and card["gpu_attributes"] is None
 
 
-def test_a_card_of_a_host_with_a_gpu_holds_it_once_measured(monkeypatch):
+def test_a_card_of_a_host_with_a_gpu_holds_it_once_asked(monkeypatch):
     calls = []
 
     def run(command, **_):
-        calls.append(command)
-        return subprocess.CompletedProcess(command, 0, json.dumps(dict.fromkeys(NAMES, 55.5321)), "")
+        calls.append(command[-1])
+        found = H200 if "attributes" in command[-1] else dict.fromkeys(NAMES, 55.5321)
+        return subprocess.CompletedProcess(command, 0, json.dumps(found), "")
 
     monkeypatch.setattr(host, "gpus", lambda: [{"name": "Some GPU"}])
-    monkeypatch.setattr(bandwidth.subprocess, "run", run)
+    monkeypatch.setattr(gpu_probe.subprocess, "run", run)
     for _ in range(2):
-        assert host.host_card()["pcie_gb_s"] == dict.fromkeys(NAMES, 55.5)
-    assert len(calls) == 1
+        card = host.host_card()
+        assert card["pcie_gb_s"] == dict.fromkeys(NAMES, 55.5) and card["gpu_attributes"] == H200
+    assert sorted(calls) == ["workflow.race.bandwidth", "workflow.race.gpu_attributes"]
 
 
-def test_a_measurement_that_fails_leaves_it_out(monkeypatch):
+def test_what_fails_is_left_out(monkeypatch):
     def run(command, **_):
         raise subprocess.CalledProcessError(1, command)
 
     monkeypatch.setattr(host, "gpus", lambda: [{"name": "Some GPU"}])
-    monkeypatch.setattr(bandwidth.subprocess, "run", run)
-    assert host.host_card()["pcie_gb_s"] is None
+    monkeypatch.setattr(gpu_probe.subprocess, "run", run)
+    card = host.host_card()
+    assert card["pcie_gb_s"] is None and card["gpu_attributes"] is None
+
+
+def test_an_attribute_that_the_driver_does_not_know_is_left_out():
+    class Gpu:
+        compute_capability = (9, 0)
+        MULTIPROCESSOR_COUNT = 132
+
+        @property
+        def CLOCK_RATE(self):
+            raise RuntimeError("CUDA_ERROR_INVALID_VALUE")
+
+    assert gpu_attributes.read(Gpu()) == H200
+
+
+def test_numba_cuda_knows_every_attribute():
+    driver = pytest.importorskip("cuda.bindings.driver")
+    for name in gpu_attributes.ATTRIBUTES.values():
+        assert hasattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")

@@ -3,6 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
+from tests import synthetic_profiles
 from tests.synthetic import SAMPLE
 from tests.tables import ROOT, read_csv
 from workflow.race import samples
@@ -10,6 +11,11 @@ from workflow.scripts.table_output import TIDY_COLUMNS
 from workflow.scripts.tables import thesis_tab2
 
 H200 = {"name": "NVIDIA H200", "driver": "580.1", "memory_mib": "143771", "clock_mhz": "1980"}
+ATTRIBUTES = {
+    "compute_capability": "9.0", "sms": 132, "warp_threads": 32, "threads_per_sm": 2048, "registers_per_sm": 65536,
+    "shared_bytes_per_sm": 233472, "shared_bytes_per_block": 49152, "shared_bytes_per_block_optin": 232448,
+    "l2_bytes": 62914560, "clock_khz": 1980000, "memory_clock_khz": 3201000, "memory_bus_bits": 6144,
+}  # fmt: skip
 COPIES = {"h2d_pinned": 55.5, "d2h_pinned": 54.1, "h2d_pageable": 10.7, "d2h_pageable": 19.5}
 UNMEASURED = "not measured yet: its races are older than this measurement"
 
@@ -21,8 +27,8 @@ def make(tmp_path):
     The host at hand is "here-2c".
     """
 
-    def make(*races, gpus=ROOT / "config/gpus.csv"):
-        files = []
+    def make(*races, gpus=ROOT / "config/gpus.csv", more=()):
+        files = list(more)
         for number, (host, card, time) in enumerate(races):
             files.append(str(tmp_path / f"{number}.parquet"))
             samples.write(files[-1], [SAMPLE | {"host": host, "time_utc": time}], {"host_card": card})
@@ -70,8 +76,44 @@ def test_an_older_card_has_no_bandwidth_and_a_newer_race_without_one_does_not_hi
 def test_what_is_not_known_of_a_gpu_says_why(make):
     gpu = H200 | {"name": "NVIDIA Other", "clock_mhz": "[N/A]"}
     ours = values(make(("h", {"gpus": [gpu]}, "2026-01-02")), "h")
-    assert ours["sms"] == "not known: config/gpus.csv does not tell it of NVIDIA Other"
+    untold = "config/gpus.csv does not tell it of NVIDIA Other"
+    assert ours["sms"] == f"not known: its races did not ask the driver, and {untold}"
     assert ours["clock"] == "nvidia-smi does not tell it ([N/A])" and ours["global_memory"] == "140.4"
+
+
+def test_a_gpu_that_no_file_knows_is_read_from_its_attributes(make):
+    card = {"gpus": [H200 | {"name": "NVIDIA Other"}], "gpu_attributes": ATTRIBUTES}
+    out = make(("h", card, "2026-01-02"))
+    ours = values(out, "h")
+    assert [ours[key] for key in ("compute_capability", "sms", "cores", "warps_per_sm")] == [
+        "9.0",
+        "132",
+        "16896",
+        "64",
+    ]
+    assert [ours[f"{key}_per_sm"] for key in ("registers", "shared_memory")] == ["256", "228"]
+    assert (ours["shared_memory_per_block"], ours["shared_memory_per_block_optin"]) == ("48", "227")
+    assert (ours["l2_cache"], ours["memory_clock"], ours["memory_bus_width"]) == ("61440", "3201", "6144")
+    assert ours["memory_bandwidth"] == "4916.74" and ours["clock"] == "1980"
+    text = out.with_suffix(".md").read_text()
+    assert "NVIDIA Other, Compute capability, SMs, Maximum warps per SM" in text and "Cores: SMs times" in text
+
+
+def test_a_profile_tells_what_older_races_do_not(make, tmp_path):
+    card = {"gpus": [H200], "gpu_attributes": ATTRIBUTES, "pcie_gb_s": COPIES}
+    profile = synthetic_profiles.kernels(host="h", host_card=card)
+    path = synthetic_profiles.write(tmp_path / "kernels.json", profile)
+    out = make(("h", {"gpus": [H200]}, "2026-02-03"), more=[path])
+    ours = values(out, "h")
+    assert (ours["memory_clock"], ours["bandwidth_h2d_pinned"]) == ("3201", "55.5")
+    assert "host card of 2026-01-02, of its profile, commit" in out.with_suffix(".md").read_text()
+
+
+def test_what_the_driver_did_not_tell_comes_from_the_file_or_says_why(make):
+    card = {"gpus": [H200], "gpu_attributes": {"sms": 131}}
+    ours = values(make(("h", card, "2026-01-02")), "h")
+    assert (ours["sms"], ours["compute_capability"]) == ("131", "9.0")
+    assert ours["memory_clock"].startswith("not known: the driver did not tell it, and config/gpus.csv")
 
 
 def test_a_host_without_a_gpu_or_without_a_race_says_so(make):

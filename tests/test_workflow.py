@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ import yaml
 from simulators import simulate
 from tests.real_data import ROWS, write_table
 from wfa_kernels import PairBatch
+from workflow.race import host
 from workflow.scripts import settings, sources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,6 +32,7 @@ LANE = {
     "pairs": {"uniform_150_e5": 300, "uniform_150_e2": 300, "illumina_150": 200, "nanopore": 4},
     "real_pairs": 100,
 }
+FIGURES = ["thesis_fig1", "thesis_fig2", "thesis_fig3", "thesis_fig4", "thesis_fig5", "thesis_fig10", "ewfa_fig1"]
 TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-wfa:cpu"], "thesis_tab9": ["edlib", "wavebench-wfa:cpu"]}
 
 
@@ -61,7 +64,7 @@ def copy_of_the_project(folder):
     for name, tools in TOOLS.items():
         edit_yaml(folder / f"config/experiments/{name}.yaml", tools=tools, threads=[1])
     tables = ["thesis_tab1", "thesis_tab7", "thesis_tab9"]
-    edit_yaml(folder / "config/config.yaml", lane="tiny", experiments=list(TOOLS), tables=tables)
+    edit_yaml(folder / "config/config.yaml", lane="tiny", experiments=list(TOOLS), tables=tables, figures=FIGURES)
     return folder
 
 
@@ -93,11 +96,16 @@ def after_races(*experiments):
 @pytest.mark.parametrize("lane", ["kick", "lite", "full"])
 def test_each_lane_has_a_plan(lane):
     wanted = jobs(ROOT, "--forceall", "--config", f"lane={lane}")
-    pairs = yaml.safe_load((ROOT / f"config/lanes/{lane}.yaml").read_text())["pairs"]
-    assert wanted["simulate"] == len(pairs)  # nothing in a lane is idle
+    chosen = settings.load(lane=lane)
+    with_gpu = replace(chosen, gpu=True)
+    assert wanted["simulate"] == len({d for name in chosen.experiments for d in chosen.datasets(name)})
+    raced = {d for name in chosen.experiments for d in with_gpu.datasets(name)}
+    assert raced == set(chosen.lane["pairs"])  # nothing in a lane is idle
     assert [wanted[f"race_{name}"] for name in ("thesis_tab1", "thesis_tab8", "thesis_tab9")] == [1, 1, 1]
     assert wanted["verify"] == wanted["collect_all"] == wanted["report"] == wanted["thesis_fig10"] == 1
-    assert wanted["measured_table"] == wanted["collect"] == 3
+    assert wanted["measured_table"] == 3 and wanted["collect"] == 4
+    assert wanted["thesis_tab3"] == wanted["ewfa_tab4"] == wanted["thesis_fig7"] == 1
+    assert all((f"race_{name}" in wanted) == chosen.gpu for name in ("ewfa_tab4", "thesis_fig7"))
     assert wanted["computed_figure"] == 6
 
 
@@ -109,6 +117,7 @@ def test_each_lane_has_a_plan(lane):
             for name in ("thesis_tab1", "thesis_tab8", "thesis_tab9")
         ),
         ("tables/thesis_tab2.md", {"race_thesis_tab1", "simulate", "thesis_tab2"}),
+        ("tables/thesis_tab3.md", {"race_thesis_tab1", "simulate", "collect", "thesis_tab3"}),
         ("tables/thesis_tab6.md", {"race_thesis_tab1", "simulate", "collect", "thesis_tab6"}),
         ("tables/thesis_tab7.md", {"simulate", "thesis_tab7"}),
         ("figures/thesis_fig10.svg", {"race_thesis_tab9", "simulate", "thesis_fig10"}),
@@ -121,6 +130,15 @@ def test_one_table_or_figure_asks_for_its_own_alone(target, wanted):
     assert {count for rule, count in found.items() if rule != "simulate"} == {1}
     name = settings.NEEDS.get(Path(target).stem, Path(target).stem)
     assert found.get("simulate", 0) == ("simulate" in wanted and len(settings.load(lane="kick").datasets(name)))
+
+
+@pytest.mark.skipif(bool(host.gpus()), reason="what a host without a GPU does")
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [("tables/ewfa_tab4.md", {"collect", "ewfa_tab4"}), ("figures/thesis_fig7.svg", {"thesis_fig7"})],
+)
+def test_what_needs_a_gpu_is_drawn_from_recorded_samples_without_one(target, wanted):
+    assert set(jobs(ROOT, "--forceall", f"results/{target}", "--config", "lane=full")) == wanted
 
 
 def test_fewer_experiments_have_a_plan():
@@ -193,7 +211,10 @@ def test_a_second_run_has_nothing_to_do(finished):
             "simulators/uniform.py",
             after_races("thesis_tab1", "thesis_tab9") | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1},
         ),
-        ("workflow/scripts/plotting.py", {"computed_figure": 6, "thesis_fig10": 1, "report": 1}),
+        (
+            "workflow/scripts/plotting.py",
+            {"computed_figure": 6, "thesis_fig6": 1, "thesis_fig7": 1, "thesis_fig10": 1, "report": 1},
+        ),
         ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig10.py", {"thesis_fig10": 1, "report": 1}),
         ("workflow/scripts/tables/thesis_tab1.py", {"measured_table": 1, "report": 1}),

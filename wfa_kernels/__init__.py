@@ -12,8 +12,18 @@ from wfa_kernels import cache_folder
 cache_folder.ensure()  # before the kernels below are declared
 
 # ruff: noqa: E402 (imports after a call)
-from wfa_kernels.api import AlignError, align, gpu_problem, pin_pairs, release_gpu_memory
+from wfa_kernels.api import (
+    AlignError,
+    align,
+    gpu_kernel_facts,
+    gpu_peak_memory,
+    gpu_problem,
+    pack_pairs,
+    pin_pairs,
+    release_gpu_memory,
+)
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
+from wfa_kernels.designs import DesignError, PaperDesign
 from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
@@ -25,13 +35,18 @@ __all__ = [
     "AlignError",
     "AlignmentResult",
     "CigarError",
+    "DesignError",
     "Edit",
     "PairBatch",
+    "PaperDesign",
     "PairsError",
     "PenaltyError",
     "align",
     "format_packed",
+    "gpu_kernel_facts",
+    "gpu_peak_memory",
     "gpu_problem",
+    "pack_pairs",
     "pack_strings",
     "pin_pairs",
     "read_pairs",

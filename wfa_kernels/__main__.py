@@ -8,7 +8,8 @@ import click
 from tqdm import tqdm
 
 from wfa_kernels import Affine, AlignError, Edit, PairsError, PenaltyError, __version__, align
-from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DESIGNS, DEVICES, SCOPES
+from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DEVICES, SCOPES
+from wfa_kernels.designs import DESIGNS
 from wfa_kernels.formats import read_pairs
 from wfa_kernels.result import STATUS_NAMES
 

@@ -5,15 +5,17 @@ from numbers import Integral
 
 import numpy as np
 
+from wfa_kernels import designs
 from wfa_kernels.pairs import PairBatch
 from wfa_kernels.penalties import MAX_SCORE, Affine, Edit, worst_cost
 
 SCOPES = ("score", "cigar")
 DEVICES = ("cpu", "cuda", "auto")
-DESIGNS = ("fast", "paper")
 ALGORITHMS = ("auto", "wfa", "bpm", "ond")
 SPANS = ("global",)
 DEFAULT_MEMORY_LIMIT = 2 * 2**30
+#: Least device memory: the buffers of a batch and of a block of every kernel.
+LEAST_DEVICE_MEMORY = 256 * 2**20
 
 #: (algorithm, penalties) -> stem of the kernel file, the same in reference/ and cpu/.
 _STEMS = {("wfa", Edit): "edit_wfa", ("wfa", Affine): "affine_wfa", ("bpm", Edit): "bpm", ("ond", Edit): "ond"}
@@ -33,6 +35,7 @@ def align(
     algorithm="auto",
     threads=None,
     memory_limit=DEFAULT_MEMORY_LIMIT,
+    device_memory=None,
     progress=None,
 ):
     """Align every pair of a batch exactly.
@@ -41,19 +44,24 @@ def align(
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
     device: "cpu", "cuda" (edit distance so far), or "auto". "auto" is the CPU so far: a process compiles the GPU's
     kernels for about ten seconds before it is the faster one.
-    design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way (one thread block a pair), to study it.
+    design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way (one thread block a pair), to study it; or a
+    PaperDesign.
     algorithm: "wfa", or for edit distance on the CPU "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto"
     picks. threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over these threads.
+    device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
 
     Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
     out_of_memory and score -1; all others are optimal. Raises AlignError.
     """
-    _check(pairs, penalties, scope, span, device, design, threads, memory_limit)
+    _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory)
+    design = _design(design, device)
     stem = _stem(algorithm, penalties)
-    _check_worst_cost(pairs, penalties)
     if _on_gpu(device, penalties, algorithm):
-        return _align_cuda(pairs, penalties, scope, design, threads, memory_limit, progress)
+        result = _align_cuda(pairs, penalties, scope, design, threads, memory_limit, device_memory)
+        if progress is not None:
+            progress(len(pairs))
+        return result
     return _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress)
 
 
@@ -76,6 +84,46 @@ def pin_pairs(pairs):
     return pinned.pin(pairs)
 
 
+def pack_pairs(pairs):
+    """A PairBatch with its letters packed to 2 bits as well, in page-locked memory.
+
+    align() on a GPU copies a quarter of the bytes then; everywhere else it serves as the PairBatch it is. Pairs with
+    other letters than A, C, G and T are aligned on the CPU. Raises AlignError where there is no GPU to pack them.
+    """
+    _require_gpu()
+    from wfa_kernels.cuda import pinned
+
+    return pinned.pack(pairs)
+
+
+def gpu_peak_memory(reset=False):
+    """{"device": bytes, "pinned": bytes}: the most that this library held at once on the GPU and page-locked.
+
+    reset: count anew from now on. Raises AlignError where there is no GPU.
+    """
+    _require_gpu()
+    from wfa_kernels.cuda import memory
+
+    return memory.peak_bytes(reset)
+
+
+def gpu_kernel_facts(longest_bp, design="paper", scope="cigar"):
+    """What the compiler says of the papers' kernels on the current GPU, for sequences of up to longest_bp letters.
+
+    Returns a dict for each kernel: kernel, max_errors, block_threads, registers (of a thread), shared_bytes (of a
+    block), local_bytes (of a thread), active_warps_per_sm (at most). Raises AlignError where there is no GPU.
+    """
+    _require_gpu()
+    if gpu_problem():
+        raise AlignError(f"kernels can be asked on a GPU only: {gpu_problem()}")
+    design = _design(design, "cuda")
+    if design == designs.FAST:
+        raise AlignError("only the kernels of design 'paper' can be asked")
+    from wfa_kernels.cuda import edit_wfa
+
+    return edit_wfa.kernel_facts(longest_bp, design, scope == "cigar")
+
+
 def release_gpu_memory():
     """Give back the device and page-locked memory that align() on a GPU keeps for its next call."""
     _require_gpu()
@@ -84,7 +132,7 @@ def release_gpu_memory():
     edit.release()
 
 
-def _check(pairs, penalties, scope, span, device, design, threads, memory_limit):
+def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory):
     if not isinstance(pairs, PairBatch):
         raise AlignError(f"pairs must be a PairBatch, not {type(pairs).__name__}; see PairBatch.from_strings")
     if not isinstance(penalties, Edit | Affine):
@@ -93,15 +141,26 @@ def _check(pairs, penalties, scope, span, device, design, threads, memory_limit)
         ("scope", scope, SCOPES),
         ("span", span, SPANS),
         ("device", device, DEVICES),
-        ("design", design, DESIGNS),
     ):
         if value not in allowed:
             raise AlignError(f"unknown {name} {value!r}; allowed: {', '.join(allowed)}")
-    for name, value in (("threads", threads), ("memory_limit", memory_limit)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
-            raise AlignError(f"{name} must be an integer >= 1, not {value!r}")
-    if design == "paper" and device != "cuda":
+    for name, value, least in (
+        ("threads", threads, 1),
+        ("memory_limit", memory_limit, 1),
+        ("device_memory", device_memory, LEAST_DEVICE_MEMORY),
+    ):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
+            raise AlignError(f"{name} must be an integer >= {least}, not {value!r}")
+
+
+def _design(design, device):
+    try:
+        design = designs.checked(design)
+    except designs.DesignError as error:
+        raise AlignError(str(error)) from None
+    if design != designs.FAST and device != "cuda":
         raise AlignError(f"design 'paper' is one of the GPU's kernels: it needs device 'cuda', not {device!r}")
+    return design
 
 
 def _stem(algorithm, penalties):
@@ -152,18 +211,16 @@ def _require_gpu():
 def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
     from wfa_kernels.cpu import schedule
 
+    _check_worst_cost(pairs, penalties)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 
 
-def _align_cuda(pairs, penalties, scope, design, threads, memory_limit, progress):
+def _align_cuda(pairs, penalties, scope, design, threads, memory_limit, device_memory):
     from wfa_kernels.cuda import edit
 
     def rescue(rows):
         return _align_cpu("edit_wfa", pairs.take(rows), penalties, scope, threads, memory_limit, None)
 
-    result = edit.align_batch(pairs, scope, design, rescue)
-    if progress is not None:
-        progress(len(pairs))
-    return result
+    return edit.align_batch(pairs, scope, design, rescue, device_memory)

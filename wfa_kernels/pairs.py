@@ -86,8 +86,8 @@ class PairBatch:
         if outside.size:
             raise IndexError(self._no_row(outside.flat[0]))
         rows = rows.astype(np.int64)
-        pattern = _gather(self.pattern, self.pattern_offsets, rows)
-        return PairBatch(*pattern, *_gather(self.text, self.text_offsets, rows), self.metadata)
+        pattern = gather_rows(self.pattern, self.pattern_offsets, rows)
+        return PairBatch(*pattern, *gather_rows(self.text, self.text_offsets, rows), self.metadata)
 
     def pair(self, i):
         """(pattern, text) of pair i, 0 <= i < n, as bytes. Raises IndexError."""
@@ -192,7 +192,8 @@ def _sum_of_products(a, b):
     return total
 
 
-def _gather(flat, offsets, rows):
+def gather_rows(flat, offsets, rows):
+    """(flat, offsets) of the given rows, copied, in that order. flat: [...]; offsets: int64[n + 1]; rows: int64[k]."""
     starts, lengths = offsets[rows], (offsets[1:] - offsets[:-1])[rows]
     new = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths, out=new[1:])

@@ -13,18 +13,18 @@ Cells outside the band count as unreachable, rows above the matrix as empty (no 
 
 Exactness (Ukkonen 1985). A path that leaves the band at its lower side costs at least 2a + 2 + n - m, at its upper
 side 2b + 2 - (n - m). The band is laid evenly about diagonals 0 and n - m; a score up to B - 1 is then certain. A pair
-with a higher one, and one whose lengths differ by B or more, goes to the queue of the next band; a pair with other
-letters than ACGT goes to the last queue, which is the host's.
+with a higher one, and one whose lengths differ by B or more, goes to the queue of the next band.
 
 Memory layout. Vectors live in registers. For CIGARs each column leaves two bits a cell in ``columns``, the step that
-leads there (0 '=', 1 'X', 2 'I', 3 'D'), as one uint64 for each 32 diagonals: word w of column j of thread g at
-(j * words + w) * threads + g, so that a warp writes 256 bytes at once. The way back reads the columns again, from the
-last to the first, the threads of a block in step. Its runs land in ``runs``, last run first: run r of pair i at
-r * pairs + i.
+leads there if the letters differ (1 'X', 2 'I', 3 'D'), as one uint64 for each 32 diagonals: word w of column j of
+thread g at (j * words + w) * threads + g, so that a warp writes 256 bytes at once. Where two letters are equal the
+diagonal step is optimal, so the way back compares the packed letters, 32 at a time, and reads a column only where they
+differ. A pair with score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
 
-Operations, per column and 32 diagonals: about 20 (compare 6, recurrence 9, step 4); the way back about 30 a column.
-Bytes: 8 written and 8 read a column and 32 diagonals. On an H200 (16.4 T operations/s, 4.2 TB/s) 10M pairs of 150
-letters need 5 ms for either; the wire needs 54 ms.
+Operations, per column and 32 diagonals: about 25 (compare 8, recurrence 9, step 4, loop 4); the way back about 80 an
+error, times the most errors of a warp. Bytes, per column and 32 diagonals: 8 written; per error 96 read (sectors of 32
+bytes: a column, pattern, text). On an H200 (16.4 T operations/s, 4.2 TB/s) 10M pairs of 150 letters with 7 errors each
+need 3 ms for the operations and 5 ms for the bytes; the wire needs 54 ms.
 """
 
 from functools import cache
@@ -32,8 +32,10 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, ascii_planes, funnel
+from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
+from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, funnel, letters_from, matches_back
+from wfa_kernels.result import NO_SCORE
 
 #: Diagonals of the bands, in the order in which a pair tries them.
 BANDS = (32, 64, 128, 256)
@@ -47,38 +49,36 @@ def _from_bit(first):
     return uint32(uint64(0xFFFFFFFF) << uint64(min(max(first, int32(0)), int32(32))))
 
 
-def make_forward(band, planes, traced):
+def make_forward(band, traced):
     """Device function that computes one pair within a band of ``band`` diagonals; see make_kernel."""
     words = band // 32
     words_1, words_2 = words + 1, words + 2  # Numba takes array sizes by name only
 
     @cuda.jit(device=True, inline="always")
-    def forward(pattern, pattern_at, m, text, text_at, n, a, columns, column, threads):
-        """(score, odd): the score within the band, and nonzero for letters other than ACGT. Leaves the columns."""
+    def forward(pattern, pattern_at, text, text_at, m, n, a, columns, column, threads):
+        """The score within the band. Leaves the columns."""
         b = int32(band - 1) - a
         plus, minus = cuda.local.array(words, uint32), cuda.local.array(words, uint32)
         equal, flat = cuda.local.array(words, uint32), cuda.local.array(words_1, uint32)
-        raw_0, raw_1 = cuda.local.array(words_2, uint32), cuda.local.array(words_2, uint32)
+        raw = cuda.local.array(words_2, uint64)
         line_0, line_1 = cuda.local.array(words_1, uint32), cuda.local.array(words_1, uint32)
-        odd = uint32(0)
         flat[words] = uint32(0)
         # Bit 0 of column j is pattern letter j - b: the letters are read in words, and lines shifted to begin there.
-        chunk = -((b + int32(31)) >> int32(5))
-        shift = uint32(-b) & uint32(31)
+        first = int32(pattern_at) - b
+        shift = uint32(first) & uint32(31)
+        at = int64(first >> int32(5))
         for w in range(words):
             plus[w] = _from_bit(b - int32(32 * w))
             minus[w] = uint32(0)
         for w in range(words + 2):
-            raw_0[w], raw_1[w], bad = planes(pattern, pattern_at, (chunk + int32(w)) * int32(LETTERS), m)
-            odd |= bad
+            raw[w] = pattern[at + w]
         lowest = a + n
         start = int32(0)
         while start < n:
-            text_0, text_1, bad = planes(text, text_at, start, n)
-            odd |= bad
+            text_0, text_1 = letters_from(text, int32(text_at) + start)
             for w in range(words + 1):
-                line_0[w] = funnel(raw_0[w], raw_0[w + 1], shift)
-                line_1[w] = funnel(raw_1[w], raw_1[w + 1], shift)
+                line_0[w] = funnel(uint32(raw[w]), uint32(raw[w + 1]), shift)
+                line_1[w] = funnel(uint32(raw[w] >> uint64(32)), uint32(raw[w + 1] >> uint64(32)), shift)
             stop = min(n - start, int32(LETTERS))
             j = int32(0)
             while j < stop:
@@ -108,21 +108,17 @@ def make_forward(band, planes, traced):
                     minus[w] = moved & across
                     plus[w] = (flat[w] & plus[w]) | ~(moved | across)
                     if traced:
-                        down = (plus[w] << uint32(1)) | before
+                        down = uint32((plus[w] << uint32(1)) | before)
                         before = plus[w] >> uint32(31)
-                        high = ~equal[w] & (down | across)
-                        low = ~equal[w] & (down | ~across)
+                        high, low = uint32(down | across), uint32(down | ~across)  # Numba computes with 64 bits
                         columns[column + int64(w) * threads] = (uint64(high) << uint64(32)) | uint64(low)
                 column += int64(words) * threads
                 j += int32(1)
             start += int32(LETTERS)
+            at += int64(1)
             for w in range(words + 1):
-                raw_0[w], raw_1[w] = raw_0[w + 1], raw_1[w + 1]
-            chunk += int32(1)
-            raw_0[words + 1], raw_1[words + 1], bad = planes(
-                pattern, pattern_at, (chunk + int32(words + 1)) * int32(LETTERS), m
-            )
-            odd |= bad
+                raw[w] = raw[w + 1]
+            raw[words + 1] = pattern[at + int64(words + 1)]
         # From the lowest row of the band up to row m, which is diagonal n - m.
         final = b - (n - m)
         for w in range(words):
@@ -130,152 +126,130 @@ def make_forward(band, planes, traced):
             if w == words - 1:
                 below &= uint32(0x7FFFFFFF)
             lowest += int32(cuda.popc(minus[w] & below)) - int32(cuda.popc(plus[w] & below))
-        return lowest, odd
+        return lowest
 
     return forward
 
 
 @cuda.jit(device=True, inline="always")
-def _flush(runs, at, operation, length):
-    """Write a run where there is one; whether there is."""
-    if length > uint32(0):
-        runs[at] = (length << uint32(4)) | operation
-        return True
-    return False
+def put_before(runs, at, run, operation, length):
+    """Add ``length`` letters of an operation before those of the open run, (operation, length) in one word, which
+    is written before ``at`` when it ends; (at, the open run)."""
+    if length > int32(0):
+        if run != uint32(0) and run & uint32(15) == operation:
+            run += uint32(length) << uint32(4)
+        else:
+            if run != uint32(0):
+                at -= int64(1)
+                runs[at] = run
+            run = uint32(length) << uint32(4) | operation
+    return at, run
 
 
 def make_backward(band):
-    """Device function that reads the columns of one pair from the last to the first; see make_kernel."""
+    """Device function that walks the way back of one pair, from its columns and its letters; see make_kernel."""
     words = band // 32
 
     @cuda.jit(device=True, inline="always")
-    def backward(longest, final, m, n, columns, column, threads, runs, run, pairs):
-        """Number of runs of the pair's CIGAR, written last first; 0 for n < 0, a thread that only keeps step."""
-        bit, row = final, m
-        operation, length, count = uint32(MATCH), uint32(0), uint32(0)
-        j = longest
-        while j > int32(0):
-            if j <= n:
-                step = uint32(3)
-                if row == int32(0):
-                    step = uint32(2)
-                while step == uint32(3):
-                    codes = columns[column + (int64(j - int32(1)) * int64(words) + int64(bit >> int32(5))) * threads]
-                    codes >>= uint64(bit & int32(31))
-                    step = uint32(codes & uint64(1)) | (uint32(codes >> uint64(31)) & uint32(2))
-                    if step == uint32(3):
-                        row -= int32(1)
-                        bit -= int32(1)
-                        if operation != uint32(DELETION):
-                            if _flush(runs, run, operation, length):
-                                run += pairs
-                                count += uint32(1)
-                            operation, length = uint32(DELETION), uint32(0)
-                        length += uint32(1)
-                        if row == int32(0):
-                            step = uint32(2)
-                taken = uint32(MATCH)
-                if step == uint32(1):
-                    taken = uint32(MISMATCH)
-                if step == uint32(2):
+    def backward(pattern, pattern_at, text, text_at, m, n, bit, columns, column, threads, runs, stop):
+        """Where the pair's runs begin: they end before ``stop``."""
+        at, run = stop, uint32(0)
+        v, h = m, n
+        while v > int32(0) and h > int32(0):
+            # A match is never worse than a gap: columns are read where letters differ only.
+            matches = matches_back(pattern, int32(pattern_at) + v, text, int32(text_at) + h, min(v, h))
+            at, run = put_before(runs, at, run, uint32(MATCH), matches)
+            v -= matches
+            h -= matches
+            if v > int32(0) and h > int32(0):
+                codes = columns[column + (int64(h - int32(1)) * int64(words) + int64(bit >> int32(5))) * threads]
+                codes >>= uint64(bit & int32(31))
+                taken = uint32(MISMATCH)
+                if codes & uint64(1) == uint64(0):
                     taken = uint32(INSERTION)
                     bit += int32(1)
-                else:
-                    row -= int32(1)
-                if taken != operation:
-                    if _flush(runs, run, operation, length):
-                        run += pairs
-                        count += uint32(1)
-                    operation, length = taken, uint32(0)
-                length += uint32(1)
-            j -= int32(1)
-        if n >= int32(0):
-            if row > int32(0) and operation != uint32(DELETION):
-                if _flush(runs, run, operation, length):
-                    run += pairs
-                    count += uint32(1)
-                operation, length = uint32(DELETION), uint32(0)
-            length += uint32(row)
-            if _flush(runs, run, operation, length):
-                count += uint32(1)
-        return count
+                elif (codes >> uint64(32)) & uint64(1) != uint64(0):
+                    taken = uint32(DELETION)
+                    bit -= int32(1)
+                at, run = put_before(runs, at, run, taken, int32(1))
+                if taken != uint32(INSERTION):
+                    v -= int32(1)
+                if taken != uint32(DELETION):
+                    h -= int32(1)
+        at, run = put_before(runs, at, run, uint32(DELETION), v)
+        at, run = put_before(runs, at, run, uint32(INSERTION), h)
+        if run != uint32(0):
+            at -= int64(1)
+            runs[at] = run
+        return at
 
     return backward
 
 
 @cache
-def make_kernel(band, planes, traced):
-    """The kernel of one band. band: diagonals, a multiple of 32. planes: reads 32 letters (see packing).
-    traced: whether it leaves CIGAR runs.
+def make_kernel(band, traced):
+    """The kernel of one band. band: diagonals, a multiple of 32. traced: whether it leaves CIGAR runs.
 
     Arguments of the kernel:
-    pattern, text: uint32[...], the letters. shape: uint32[pairs], m | n << 16. place: uint32[2, ...], where each
-    pattern and text begins. pairs: their number (the arrays may be longer). queues: int32[levels + 2, ...], the pairs
-    waiting for each band: in row 0 the numbers of them, in row 1 + level the pairs; the last is the host's. level: this
-    band's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs] (-1 where not
-    certain) and counts: uint32[pairs], the runs of each pair. columns: uint64[longest text * words * threads of the
-    grid]. runs: uint32[2 * band + 1, pairs], flat.
+    pattern, text: uint64[...], planes of packed letters. shape: uint32[pairs], m | n << 16. place: uint32[2, ...],
+    where each pattern and text begins. pairs: their number (the arrays may be longer). queues: see place_pairs. level:
+    this kernel's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs], NO_SCORE
+    where not certain. runs_at, counts: uint32[pairs], where the runs of each pair begin and how many they are. runs:
+    uint32[...]. columns: uint64[longest text * words * threads of the grid].
     """
-    forward = make_forward(band, planes, traced)
+    forward = make_forward(band, traced)
     backward = make_backward(band)
 
-    @cuda.jit
-    def banded_bpm(pattern, text, pairs, shape, place, queues, level, after, scores, counts, columns, runs):
+    def banded_bpm(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, columns):
+        shared = cuda.shared.array(2, int32)
         threads = int64(cuda.gridDim.x) * int64(THREADS)
-        thread = int64(cuda.blockIdx.x) * int64(THREADS) + int64(cuda.threadIdx.x)
-        last = queues.shape[0] - 2
-        waiting = pairs
+        column = int64(cuda.blockIdx.x) * int64(THREADS) + int64(cuda.threadIdx.x)
+        waiting = int64(pairs)
         if level >= 0:
-            waiting = queues[0, level]
-        longest = cuda.shared.array(1, int32)
+            waiting = int64(queues[0, level])
         base = int64(cuda.blockIdx.x) * int64(THREADS)
-        while base < int64(waiting):
-            if traced:
-                cuda.syncthreads()
-                if cuda.threadIdx.x == 0:
-                    longest[0] = int32(0)
-                cuda.syncthreads()
+        while base < waiting:
             at = base + int64(cuda.threadIdx.x)
-            n, m, final, i = int32(-1), int32(0), int32(0), int32(0)
-            if at < int64(waiting):
-                i = int32(at)
+            i, m, n, final, score, certain = int32(at), int32(0), int32(0), int32(0), int32(0), False
+            pattern_at, text_at = uint32(0), uint32(0)
+            mine = at < waiting
+            if mine:
                 if level >= 0:
                     i = queues[level + 1, at]
-                m = int32(shape[i] & uint32(0xFFFF))
-                n = int32(shape[i] >> uint32(16))
-                goes_to = after
-                certain = False
+                else:
+                    mine = scores[i] != int32(ODD)
+            if mine:
+                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+                pattern_at, text_at = place[0, i], place[1, i]
                 if abs(n - m) < int32(band):
                     a = (int32(band - 1) - (n - m)) >> int32(1)
                     final = int32(band - 1) - a - (n - m)
-                    score, odd = forward(pattern, place[0, i], m, text, place[1, i], n, a, columns, thread, threads)
+                    score = forward(pattern, pattern_at, text, text_at, m, n, a, columns, column, threads)
                     sure = min(int32(2) * a + int32(1) + (n - m), int32(2) * (int32(band - 1) - a) + int32(1) - (n - m))
-                    certain = score <= sure and odd == uint32(0)
-                    if odd != uint32(0):
-                        goes_to = last
-                if certain:
-                    scores[i] = score
-                    if traced:
-                        cuda.atomic.max(longest, 0, n)
-                else:
-                    queues[goes_to + 1, cuda.atomic.add(queues, (0, goes_to), 1)] = i
-                    scores[i] = int32(-1)
-                    n = int32(-1)
+                    certain = score <= sure
+                scores[i] = score if certain else int32(NO_SCORE)
+                if not certain:
+                    send_on(queues, after, i)
             if traced:
-                cuda.syncthreads()
-                count = backward(longest[0], final, m, n, columns, thread, threads, runs, int64(i), int64(pairs))
-                if n >= int32(0):
-                    counts[i] = count
+                room = min(int32(2) * score + int32(1), m + n) if certain else int32(0)
+                start = int64(reserve(queues, room, shared, int32(cuda.threadIdx.x)))
+                if certain:
+                    stop = start + int64(room)
+                    start = backward(
+                        pattern, pattern_at, text, text_at, m, n, final, columns, column, threads, runs, stop
+                    )
+                    runs_at[i] = uint32(start)
+                    counts[i] = uint32(stop - start)
             base += threads
 
-    return banded_bpm
+    return named(banded_bpm, f"_{band}" + ("_traced" if traced else ""))
 
 
 class BandedBpm:
     """The fast design (see stream.Stream): one kernel a band, one thread a pair."""
 
-    LEVELS = len(BANDS)
-    MOST_RUNS = 2 * BANDS[-1] + 1
+    NAMES = tuple(f"band {band}" for band in BANDS)
+    first_level = 0
 
     def scratch_words(self, pairs, longest):
         """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
@@ -283,20 +257,18 @@ class BandedBpm:
 
     def longest(self, scratch_words):
         """Letters of the longest text that one block of any kernel can do; None: no scratch memory is needed."""
-        return MAX_LENGTH if scratch_words is None else scratch_words // _words_of_block(BANDS[-1], 1)
+        return MAX_LENGTH if scratch_words is None else min(MAX_LENGTH, scratch_words // _words_of_block(BANDS[-1], 1))
 
-    def launch(self, level, queue, after, batch, traced, scratch, runs, stream):
+    def launch(self, level, queue, after, batch, traced, stream):
         """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
         blocks = min(_BLOCKS, batch.blocks)
         if traced:
-            blocks = min(blocks, scratch.size // _words_of_block(BANDS[level], batch.longest))
-        slot, kernel = batch.slot, make_kernel(BANDS[level], ascii_planes, traced)
-        kernel[blocks, THREADS, stream](
-            slot.pattern, slot.text, batch.pairs, slot.shape, slot.place, slot.queues, queue, after, slot.scores,
-            slot.counts, scratch, runs,
-        )  # fmt: skip
+            blocks = min(blocks, batch.scratch.size // _words_of_block(BANDS[level], batch.longest))
+        make_kernel(BANDS[level], traced)[blocks, THREADS, stream](
+            *batch.input, queue, after, *batch.output, batch.scratch
+        )
 
-    def finish(self, batch, scratch, runs, stream):
+    def finish(self, batch, stream):
         """Nothing: the kernels leave runs themselves."""
 
 

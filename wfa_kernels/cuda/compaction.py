@@ -6,10 +6,14 @@ Each block serves THREADS consecutive pairs, one a thread.
 from numba import cuda, int32, int64, uint32
 
 from wfa_kernels.cuda.device import simulated
+from wfa_kernels.cuda.packing import any_odd
+from wfa_kernels.result import NO_SCORE
 
 #: Threads of a block, and of the one block that adds up the sums of all blocks. The simulator starts a Python thread
 #: for each of them.
 THREADS, SCAN_THREADS = (8, 8) if simulated() else (128, 1024)
+#: Score, while the batch is on the GPU, of a pair with a letter that has no code.
+ODD = NO_SCORE - 1
 _PLACES, _SCAN_PLACES = 2 * THREADS, 2 * SCAN_THREADS  # Numba takes array sizes by name only
 
 
@@ -35,17 +39,18 @@ def _before(shared, value, thread, threads):
 
 
 @cuda.jit
-def place_pairs(pairs, shape, place, queues):
-    """Byte at which each sequence of a batch begins; empties the queues.
+def place_pairs(pairs, shape, place, queues, scores, pattern_odd, text_odd, flag, batch):
+    """Where each sequence of a batch begins; pairs with letters that have no code are handed to the host.
 
     shape: uint32[pairs], m | n << 16, and behind them the places of the first pattern of each block, then of the first
-    text. place: uint32[2, ...], written. queues: int32[levels + 2, ...], see banded_bpm.
+    text. place: uint32[2, ...], written. queues: int32[levels + 2, ...]: in row 0 the number of pairs that wait for
+    each kernel, for the host, and how many CIGAR elements are reserved; in row 1 + level the pairs that wait; the last
+    row is the host's. scores: int32[pairs], ODD for the pairs handed to the host, NO_SCORE for the others. pattern_odd,
+    text_odd, flag: from packing.pack_letters.
     """
     sums = cuda.shared.array(_PLACES, uint32)
     thread = int32(cuda.threadIdx.x)
     i = int64(cuda.blockIdx.x) * int64(THREADS) + int64(thread)
-    if cuda.blockIdx.x == 0 and thread < queues.shape[0] - 1:
-        queues[0, thread] = int32(0)
     both = uint32(0)
     if i < pairs:
         both = shape[i]
@@ -56,6 +61,38 @@ def place_pairs(pairs, shape, place, queues):
             start = shape[pairs + side * cuda.gridDim.x + cuda.blockIdx.x]
             place[side, i] = start + sums[half * int32(THREADS) + thread] - length
         cuda.syncthreads()
+    if i < pairs:
+        scores[i] = int32(NO_SCORE)
+        if flag[0] == batch and (
+            any_odd(pattern_odd, place[0, i], int32(both & uint32(0xFFFF)))
+            or any_odd(text_odd, place[1, i], int32(both >> uint32(16)))
+        ):
+            scores[i] = int32(ODD)
+            send_on(queues, queues.shape[0] - 2, i)
+
+
+@cuda.jit(device=True, inline="always")
+def send_on(queues, level, i):
+    """Let a pair wait for another kernel."""
+    queues[level + 1, cuda.atomic.add(queues, (0, level), 1)] = i
+
+
+@cuda.jit(device=True, inline="always")
+def reserve(queues, wanted, shared, thread):
+    """First of ``wanted`` CIGAR elements kept for this thread; all threads of the block must call it.
+
+    shared: int32[2]. One atomic of each block on the GPU's memory: one of each thread would wait for all the others.
+    """
+    cuda.syncthreads()
+    if thread == 0:
+        shared[0] = int32(0)
+    cuda.syncthreads()
+    before = cuda.atomic.add(shared, 0, wanted)
+    cuda.syncthreads()
+    if thread == 0:
+        shared[1] = cuda.atomic.add(queues, (0, queues.shape[0] - 1), shared[0])
+    cuda.syncthreads()
+    return shared[1] + before
 
 
 @cuda.jit
@@ -95,26 +132,37 @@ def scan_sums(blocks, sums, filled, slot):
 
 
 @cuda.jit
-def gather_runs(pairs, scores, counts, runs, sums, filled, slot, offsets, cigars):
-    """Each pair's runs, last first in ``runs``, first first into cigars; their ends into offsets.
+def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, cigars):
+    """Bring the runs of all pairs together in the order of the batch.
 
-    runs: uint32[most, pairs] flat. sums: int64[blocks] from scan_sums. offsets: int64[pairs], end of each pair's CIGAR
-    in the whole result. cigars: uint32[...], this batch's part: it begins at filled[slot].
+    runs_at: uint32[pairs], where each pair's runs begin in runs: uint32[...]. sums: int64[blocks] from scan_sums. ends:
+    int64[pairs], written: the end of each pair's CIGAR in the whole result. cigars: uint32[...], written: this batch's
+    part, which begins at filled[slot]. The threads of a block take neighbouring elements, whosever pair's they are.
     """
-    shared = cuda.shared.array(_PLACES, int32)
+    places = cuda.shared.array(_PLACES, int32)
+    sources = cuda.shared.array(THREADS, uint32)
     thread = int32(cuda.threadIdx.x)
     i = int64(cuda.blockIdx.x) * int64(THREADS) + int64(thread)
     count = int32(0)
     if i < pairs and scores[i] >= int32(0):
         count = int32(counts[i])
-    half = _before(shared, count, thread, int32(THREADS))
+        sources[thread] = runs_at[i]
+    half = _before(places, count, thread, int32(THREADS)) * int32(THREADS)
+    first = sums[cuda.blockIdx.x]
     if i < pairs:
-        end = sums[cuda.blockIdx.x] + int64(shared[half * int32(THREADS) + thread])
-        offsets[i] = end
-        at = end - filled[slot]
-        run = i
-        while count > int32(0):
-            at -= int64(1)
-            cigars[at] = runs[run]
-            run += int64(pairs)
-            count -= int32(1)
+        ends[i] = first + int64(places[half + thread])
+    total = places[half + int32(THREADS - 1)]
+    element = thread
+    while element < total:
+        low, high = int32(0), int32(THREADS - 1)
+        while low < high:  # the first pair that ends behind the element
+            middle = (low + high) >> int32(1)
+            if places[half + middle] > element:
+                high = middle
+            else:
+                low = middle + int32(1)
+        before = int32(0)
+        if low > int32(0):
+            before = places[half + low - int32(1)]
+        cigars[first - filled[slot] + int64(element)] = runs[int64(sources[low]) + int64(element - before)]
+        element += int32(THREADS)

@@ -46,6 +46,15 @@ def describe():
     return f"{name}, compute capability {'.'.join(map(str, gpu.compute_capability))}"
 
 
+def named(function, suffix):
+    """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it."""
+    from numba import cuda
+
+    function.__name__ += suffix
+    function.__qualname__ += suffix
+    return cuda.jit(function) if simulated() else cuda.jit(cache=True)(function)
+
+
 def free_bytes():
     """Free bytes of device memory; in the simulator, which knows no such thing, 256 MiB."""
     if simulated():
@@ -55,16 +64,17 @@ def free_bytes():
     return int(cuda.current_context().get_memory_info().free)
 
 
-def copy_in(target, source, stream):
-    """Copy a contiguous host array to the start of a device array's memory, in order of the stream.
+def copy_in(target, source, stream, first=0):
+    """Copy a contiguous host array into a device array's memory, from element ``first`` on, in order of the stream.
 
     Asynchronous when the host array is page-locked; else the call may wait, and the driver copies by way of its own
     page-locked buffer.
     """
+    at = first * target.dtype.itemsize
     if source.nbytes and simulated():
-        _simulated_bytes(target)[: source.nbytes] = source.view(np.uint8)
+        _simulated_bytes(target)[at : at + source.nbytes] = source.view(np.uint8)
     elif source.nbytes:
-        _check(_driver().cuMemcpyHtoDAsync(_address(target), source.ctypes.data, source.nbytes, int(stream)))
+        _check(_driver().cuMemcpyHtoDAsync(_address(target) + at, source.ctypes.data, source.nbytes, int(stream)))
 
 
 def copy_out(target, source, first, stream):
@@ -74,6 +84,21 @@ def copy_out(target, source, first, stream):
         target.view(np.uint8)[:] = _simulated_bytes(source)[at : at + target.nbytes]
     elif target.nbytes:
         _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, _address(source) + at, target.nbytes, int(stream)))
+
+
+def wait():
+    """Wait until the GPU is done."""
+    from numba import cuda
+
+    cuda.synchronize()
+
+
+def clear(target, count, stream):
+    """Set the first elements, of 4 bytes each, of a device array's memory to 0, in order of the stream."""
+    if simulated():
+        _simulated_bytes(target)[: 4 * count] = 0
+    else:
+        _check(_driver().cuMemsetD32Async(_address(target), 0, count, int(stream)))
 
 
 @cache

@@ -1,58 +1,52 @@
 """Edit distance on the current GPU: a batch through the stream of a design, what it leaves to the caller's rescue."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numba import njit
 
+from wfa_kernels.cuda import device, memory
 from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
+from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
-from wfa_kernels.cuda.pinned import Pool
-from wfa_kernels.cuda.stream import Stream, Timings
+from wfa_kernels.cuda.pinned import PackedPairs, Pool
+from wfa_kernels.cuda.stream import Stream, Timings, letters_within
+from wfa_kernels.designs import FAST
+from wfa_kernels.pairs import gather_rows
 from wfa_kernels.result import AlignmentResult
 
-_DESIGNS = {"fast": BandedBpm, "paper": EditWfa}
 #: Letters of a batch, on each side: few enough to overlap much, enough to fill the GPU and to hide the launches.
 _LEAST_LETTERS, _MOST_LETTERS = 1 << 24, 3 << 24
 _BATCHES = 28
 _LETTERS_PER_PAIR = 96
 #: CIGAR elements a pair that are made room for at least.
 _FIRST_ELEMENTS = 8
+#: Part of the free device memory that is taken where the caller sets no limit.
+_MEMORY_SHARE = 0.5
 
 _streams = {}
 _pool = Pool()
 _lock = threading.Lock()
 
 
-def align_batch(pairs, scope, design, rescue, every_level=False):
+def align_batch(pairs, scope, design, rescue, device_memory=None):
     """Align a batch by edit distance on the current GPU.
 
-    pairs: PairBatch of n pairs; a PinnedPairs is read by the GPU as it lies. scope: "score" or "cigar". design: "fast"
-    or "paper". rescue: callable that takes int64 row numbers and gives the AlignmentResult of those pairs: it gets the
-    pairs that no kernel of the design can do. every_level: try every kernel on every batch at once.
+    pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. scope: "score" or "cigar".
+    design: "fast" or a PaperDesign. rescue: callable that takes int64 row numbers and gives the AlignmentResult of
+    those pairs: it gets the pairs that no kernel of the design can do, from another thread while the GPU works on.
+    device_memory: bytes of device memory to keep within, by default half of what is free.
 
-    Returns an AlignmentResult, in page-locked memory, in the order of the batch.
+    Returns an AlignmentResult, in page-locked memory where the GPU did all pairs, in the order of the batch.
     """
-    traced, count = scope == "cigar", len(pairs)
-    scores = _pool.take(count, np.int32)
-    offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
-    offsets[0] = 0
-    with _lock:  # a stream's buffers serve one batch at a time
-        stream, letters = _stream(pairs, design, traced)
-        room = _Room(int(count * stream.elements_per_pair) if traced else 0)
-        left = stream.align(pairs, letters, scores, offsets[1:], room, every_level)
-        if traced and count:
-            stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
-        curtailed = stream.curtailed
-    answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-    result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream))
-    if not len(left):
-        return result
-    if curtailed:  # kernels that were not launched may do these pairs
-        again = align_batch(pairs.take(left), scope, design, lambda rows: rescue(left[rows]), every_level=True)
-    else:
-        again = rescue(left)
-    return _spliced(result, left, again)
+    if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
+        with _Rescue(rescue) as rescued:
+            rescued.hand_over(pairs.odd_rows)
+            result = _align(pairs, scope, design, rescue, device_memory)
+            return rescued.splice_into(result)
+    return _align(pairs, scope, design, rescue, device_memory)
 
 
 def release():
@@ -60,6 +54,99 @@ def release():
     with _lock:
         _streams.clear()
         _pool.clear()
+
+
+def _align(pairs, scope, design, rescue, device_memory, every_level=False):
+    traced, count = scope == "cigar", len(pairs)
+    scores = _pool.take(count, np.int32)
+    offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
+    offsets[0] = 0
+    with _Rescue(rescue) as rescued:
+        with _lock:  # a stream's buffers serve one batch at a time
+            stream, letters = _stream(pairs, design, traced, device_memory)
+            if stream is None:
+                return rescue(np.arange(count))
+            room = _Room(int(count * stream.elements_per_pair) if traced else 0)
+            again = stream.align(pairs, letters, scores, offsets[1:], room, rescued.hand_over, every_level)
+            if traced and count:
+                stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
+        answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
+        result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream))
+        if len(again):  # kernels that were not launched may do these pairs
+
+            def rescue_again(rows):
+                return rescue(again[rows])
+
+            found = _align(pairs.take(again), scope, design, rescue_again, device_memory, every_level=True)
+            rescued.add(again, found)
+        return rescued.splice_into(result)
+
+
+class _Rescue:
+    """Pairs that are aligned elsewhere, in a thread of its own while the GPU works on."""
+
+    def __init__(self, rescue):
+        self._rescue, self._parts, self._thread = rescue, [], None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+
+    def hand_over(self, rows):
+        """Begin to align the pairs of these rows."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1)
+        self._parts.append((rows, self._thread.submit(self._rescue, rows).result))
+
+    def add(self, rows, found):
+        """Take the answers of these rows as they are."""
+        self._parts.append((rows, lambda: found))
+
+    def splice_into(self, result):
+        """The result with these pairs' answers in the place of its own."""
+        parts = [(rows, answers()) for rows, answers in self._parts]
+        if not parts:
+            return result
+        rows = np.concatenate([rows for rows, _ in parts])
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        scores, status = result.scores.copy(), result.status.copy()
+        scores[rows] = np.concatenate([found.scores for _, found in parts])[order]
+        status[rows] = np.concatenate([found.status for _, found in parts])[order]
+        if result.cigars is None:
+            return AlignmentResult(scores, status, timings=result.timings)
+        lengths = np.concatenate([np.diff(found.cigar_offsets) for _, found in parts])
+        flat = np.concatenate([found.cigars for _, found in parts])
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        new, new_offsets = gather_rows(flat, ends, order)
+        cigars, offsets = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets)
+        return AlignmentResult(scores, status, cigars, offsets, result.timings)
+
+
+@njit(nogil=True, cache=True)
+def _spliced(cigars, offsets, rows, new, new_offsets):
+    """(CIGARs, offsets) with those of the rows, in ascending order, replaced by the new ones."""
+    out_offsets = np.empty(len(offsets), np.int64)
+    out_offsets[0] = offsets[0]
+    at, shift = 0, 0
+    for row in range(len(offsets) - 1):
+        if at < len(rows) and rows[at] == row:
+            shift += (new_offsets[at + 1] - new_offsets[at]) - (offsets[row + 1] - offsets[row])
+            at += 1
+        out_offsets[row + 1] = offsets[row + 1] + shift
+    out = np.empty(out_offsets[-1], np.uint32)
+    kept = 0  # the first of the elements that are still to be copied
+    for at in range(len(rows)):
+        row = rows[at]
+        begin = out_offsets[row] - (offsets[row] - kept)
+        out[begin : out_offsets[row]] = cigars[kept : offsets[row]]
+        out[out_offsets[row] : out_offsets[row + 1]] = new[new_offsets[at] : new_offsets[at + 1]]
+        kept = offsets[row + 1]
+    out[out_offsets[-1] - (len(cigars) - kept) :] = cigars[kept:]
+    return out, out_offsets
 
 
 class _Room:
@@ -75,34 +162,39 @@ class _Room:
         self.array = larger
 
 
-def _stream(pairs, design, traced):
-    """(the stream of that design, letters of a batch): one that is large enough is used again."""
-    letters = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
-    wanted = min(_MOST_LETTERS, max(letters // _BATCHES, min(letters, _LEAST_LETTERS)))
-    kept = _streams.get((design, traced))
-    if kept is None or kept.letters < wanted:
-        capacity = min(_MOST_LETTERS, 1 << (wanted - 1).bit_length())
-        longest = int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
-        _streams.pop((design, traced), None)  # free its memory first
-        kept = Stream(_DESIGNS[design](), traced, capacity // _LETTERS_PER_PAIR, capacity, longest)
-        kept.elements_per_pair = _FIRST_ELEMENTS
-        _streams[(design, traced)] = kept
-    return kept, wanted
+def _stream(pairs, design, traced, device_memory):
+    """(the stream of that design, letters of a batch): one that is large enough is used again, within its memory.
+
+    No stream where even the smallest batch finds no room.
+    """
+    total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
+    wanted = min(_MOST_LETTERS, max(total // _BATCHES, min(total, _LEAST_LETTERS)))
+    key = design, traced, device_memory
+    kept = _streams.get(key)
+    if kept is not None and kept.letters < min(wanted, kept.most) or (kept and kept.longest_seen > 2 * kept.longest):
+        _streams.pop(key)
+        kept = None
+    if kept is None:
+        kept = _streams[key] = _new_stream(pairs, key, wanted)
+    return kept, min(wanted, kept.letters) if kept else 0
 
 
-def _spliced(result, rows, found):
-    """The result with the pairs ``rows``, which it has no answer for, taken from ``found``."""
-    scores, status = result.scores.copy(), result.status
-    scores[rows], status[rows] = found.scores, found.status
-    if result.cigars is None:
-        return AlignmentResult(scores, status, timings=result.timings)
-    lengths = np.diff(result.cigar_offsets)
-    lengths[rows] = np.diff(found.cigar_offsets)
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    cigars = np.empty(offsets[-1], np.uint32)
-    kept = np.ones(len(lengths), bool)
-    kept[rows] = False
-    of_found = np.repeat(~kept, lengths)
-    cigars[of_found], cigars[~of_found] = found.cigars, result.cigars
-    return AlignmentResult(scores, status, cigars, offsets, result.timings)
+def _new_stream(pairs, key, wanted):
+    design, traced, device_memory = key
+    limit = device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
+    if memory.held_bytes("device") > limit // 2:  # the other streams' buffers; they come back when they are wanted
+        _streams.clear()
+    room = limit - memory.held_bytes("device")
+    kernels = BandedBpm() if design == FAST else EditWfa(design)
+    longest = int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
+    most = max(MAX_LENGTH, letters_within(room, len(kernels.NAMES) + 2, traced, _LETTERS_PER_PAIR))
+    letters = min(_MOST_LETTERS, most, 1 << (wanted - 1).bit_length())
+    while letters >= min(MAX_LENGTH, _MOST_LETTERS):
+        try:
+            stream = Stream(kernels, traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
+        except GpuMemoryError:  # another process may have taken what was free
+            letters, room = letters // 2, room // 2
+            continue
+        stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, most
+        return stream
+    return None

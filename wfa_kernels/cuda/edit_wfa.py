@@ -5,11 +5,11 @@ Recurrence (thesis Eq. 4; Algorithms 3 to 5): W[e, k] is the furthest offset h o
     W[e, k] = d + length of the common prefix of pattern[d-k:] and text[d:]
 The distance is the first e with W[e, n-m] = n. cpu/edit_wfa.py says why clamping is exact.
 
-As in the paper: threads take the diagonals of a wavefront (Fig. 4); letters are packed to 2 bits by the block and
-compared 16 at a time (3.2.2); the operation rides on the two low bits of the offsets when their maximum is taken, and
-is appended to the backtrace vector of its diagonal, 2 bits an edit (3.2.1); there are three kernels, E32, E64 and E128,
-for so many errors (3.2.3). A second kernel, one thread per pair, turns the vector of the final diagonal into runs: it
-extends again between the operations (Algorithm 6).
+As in the paper: threads take the diagonals of a wavefront (Fig. 4); letters are packed to 2 bits and compared a word at
+a time (3.2.2; here 32 letters, as bit planes); the operation rides on the two low bits of the offsets when their
+maximum is taken, and is appended to the backtrace vector of its diagonal, 2 bits an edit (3.2.1); there are three
+kernels, E32, E64 and E128, for so many errors (3.2.3). A second kernel, one thread per pair, turns the vector of the
+final diagonal into runs: it extends again between the operations (Algorithm 6).
 
 Memory layout. Shared memory of a block, structures of arrays: two wavefronts of 2E + 3 int32 offsets, two of vectors of
 E/32 uint64 words (word w of diagonal d at w * (2E + 3) + d), and the packed letters of pattern and text. Global memory:
@@ -23,57 +23,69 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.device import simulated
-from wfa_kernels.cuda.packing import MAX_LENGTH, ascii_packed, funnel
+from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
+from wfa_kernels.cuda.device import named, simulated
+from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, letters_from, matches_on
+from wfa_kernels.designs import PAPER_KERNELS
+from wfa_kernels.result import NO_SCORE
 
 #: Errors that the kernels can do, and their threads of a block (thesis Table 4).
-LIMITS = (32, 64, 128)
+LIMITS = tuple(int(name[1:]) for name in PAPER_KERNELS)
 BLOCK_THREADS = (4, 4, 4) if simulated() else (32, 64, 128)
 #: Shared memory of a block that every GPU offers.
 SHARED_BYTES = 48 * 1024
-_UNREACHED = -(2**28)
+UNREACHED = -(2**28)
 #: Operations on the two low bits of an offset; of equal offsets the highest wins.
-_INSERTED, _REPLACED, _DELETED = 1, 2, 3
-_PACKED = 16
+INSERTED, REPLACED, DELETED = 1, 2, 3
 #: Blocks for a queue: its length is known on the GPU only. 16 for each of 132 processors.
 _QUEUE_BLOCKS = 2112
 
 
 @cuda.jit(device=True, inline="always")
-def _follow(packed, text_at, m, n, k, h):
-    """Offset where the matches from offset h on diagonal k end (the operator extend)."""
-    going = True
-    while going:
-        v = uint32(h - k)
-        word, place = v >> uint32(4), text_at + (uint32(h) >> uint32(4))
-        left = funnel(packed[word], packed[word + uint32(1)], (v & uint32(15)) << uint32(1))
-        right = funnel(packed[place], packed[place + uint32(1)], (uint32(h) & uint32(15)) << uint32(1))
-        most = min(m + k, n) - h
-        run = min(most, int32(_PACKED))
-        if left != right:
-            run = min(run, int32(cuda.ffs(left ^ right) - 1) >> int32(1))
-        h += run
-        going = run == int32(_PACKED)
-    return h
+def compute_next(offsets, old, here, m, n, k):
+    """(offset before it is extended, or UNREACHED; operation) of diagonal k, at ``here``, from the old wavefront."""
+    best = (offsets[old + here - int32(1)] + int32(1)) << int32(2) | int32(INSERTED)
+    best = max(best, (offsets[old + here] + int32(1)) << int32(2) | int32(REPLACED))
+    best = max(best, offsets[old + here + int32(1)] << int32(2) | int32(DELETED))
+    h = min(best >> int32(2), min(n, m + k))
+    if k < -m or k > n or h < int32(0):
+        h = int32(UNREACHED)
+    return h, best & int32(3)
+
+
+@cuda.jit(device=True, inline="always")
+def _append(vectors, words, width, new, old, here, operation, e):
+    """Backtrace vector of a diagonal: that of the diagonal it came from, and its own operation as number e - 1."""
+    source = here + operation - int32(REPLACED)
+    for w in range(words):
+        vector = vectors[words * old + w * width + source]
+        if w == (e - int32(1)) >> int32(5):
+            vector |= uint64(operation) << uint64(2 * ((e - int32(1)) & int32(31)))
+        vectors[words * new + w * width + here] = vector
+
+
+@cuda.jit(device=True, inline="always")
+def _load(packed, first, planes, at, length, thread, threads):
+    """Bring a sequence into shared memory, from word ``first`` on and from bit 0 of it."""
+    for w in range(thread, (length + int32(LETTERS - 1)) // int32(LETTERS) + 1, threads):
+        plane_0, plane_1 = letters_from(planes, int32(at) + int32(w) * int32(LETTERS))
+        packed[first + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
 
 
 @cache
 def make_kernel(limit, traced):
     """The kernel for up to ``limit`` errors; traced: it leaves the vectors, uint64[limit / 32, pairs] flat.
 
-    Its other arguments are those of banded_bpm.make_kernel. Dynamic shared memory: packed_bytes(m, n) bytes.
+    Its other arguments are those of banded_bpm.make_kernel. Dynamic shared memory: packed_bytes(longest) bytes.
     """
     words = limit // 32
     width = 2 * limit + 3
     offsets_size, vectors_size = 2 * width, 2 * words * width if traced else 1
 
-    @cuda.jit
-    def edit_wfa(pattern, text, pairs, shape, place, queues, queue, after, scores, vectors_out):
+    def edit_wfa_E(pattern, text, pairs, shape, place, queues, queue, after, scores, vectors_out):
         offsets = cuda.shared.array(offsets_size, int32)
         vectors = cuda.shared.array(vectors_size, uint64)
-        flags = cuda.shared.array(1, int32)
-        packed = cuda.shared.array(0, uint32)
+        packed = cuda.shared.array(0, uint64)
         thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         centre = int32(limit + 1)
         waiting = int64(pairs)
@@ -84,125 +96,108 @@ def make_kernel(limit, traced):
             i = int32(at)
             if queue >= 0:
                 i = queues[queue + 1, at]
-            m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
-            text_at = uint32((m + int32(_PACKED - 1)) // int32(_PACKED) + int32(1))
-            if thread == 0:
-                flags[0] = int32(0)
-            for d in range(thread, 2 * width, threads):
-                offsets[d] = int32(_UNREACHED)
-            cuda.syncthreads()
-            for w in range(thread, text_at, threads):
-                packed[w], odd = ascii_packed(pattern, place[0, i], int32(w) * int32(_PACKED), m)
-                if odd != uint32(0):
-                    flags[0] = int32(1)
-            for w in range(thread, (n + _PACKED - 1) // _PACKED + 1, threads):
-                packed[text_at + uint32(w)], odd = ascii_packed(text, place[1, i], int32(w) * int32(_PACKED), n)
-                if odd != uint32(0):
-                    flags[0] = int32(1)
-            cuda.syncthreads()
-            if thread == 0:
-                offsets[centre] = _follow(packed, text_at, m, n, int32(0), int32(0))
-                if traced:
-                    for w in range(words):
-                        vectors[w * width + centre] = uint64(0)
-            cuda.syncthreads()
-            final = n - m
-            e, new, old = int32(0), int32(0), int32(width)
-            reached = final == int32(0) and offsets[centre] >= n
-            while not reached and e < int32(limit):
-                e += int32(1)
-                new, old = old, new
-                k = thread - e
-                while k <= e:
-                    here = centre + k
-                    best = (offsets[old + here - int32(1)] + int32(1)) << int32(2) | int32(_INSERTED)
-                    best = max(best, (offsets[old + here] + int32(1)) << int32(2) | int32(_REPLACED))
-                    best = max(best, offsets[old + here + int32(1)] << int32(2) | int32(_DELETED))
-                    operation = best & int32(3)
-                    h = min(best >> int32(2), min(n, m + k))
-                    if k < -m or k > n or h < int32(0):
-                        h = int32(_UNREACHED)
-                    else:
-                        h = _follow(packed, text_at, m, n, k, h)
-                    offsets[new + here] = h
-                    if traced:
-                        source = here + operation - int32(_REPLACED)
-                        for w in range(words):
-                            vector = vectors[words * old + w * width + source]
-                            if w == (e - int32(1)) >> int32(5):
-                                vector |= uint64(operation) << uint64(2 * ((e - int32(1)) & int32(31)))
-                            vectors[words * new + w * width + here] = vector
-                    k += threads
+            if queue >= 0 or scores[i] != int32(ODD):  # the same for all threads of the block
+                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+                text_word = (m + int32(LETTERS - 1)) // int32(LETTERS) + int32(1)
+                text_at = text_word * int32(LETTERS)
+                for d in range(thread, 2 * width, threads):
+                    offsets[d] = int32(UNREACHED)
+                _load(packed, int32(0), pattern, place[0, i], m, thread, threads)
+                _load(packed, text_word, text, place[1, i], n, thread, threads)
                 cuda.syncthreads()
-                reached = abs(final) <= e and offsets[new + centre + final] >= n
-            if reached and flags[0] == int32(0):
-                if traced:
+                if thread == 0:
+                    offsets[centre] = matches_on(packed, int32(0), packed, text_at, min(m, n))
+                    if traced:
+                        for w in range(words):
+                            vectors[w * width + centre] = uint64(0)
+                cuda.syncthreads()
+                final = n - m
+                e, new, old = int32(0), int32(0), int32(width)
+                reached = final == int32(0) and offsets[centre] >= n
+                while not reached and e < int32(limit):
+                    e += int32(1)
+                    new, old = old, new
+                    k = thread - e
+                    while k <= e:
+                        h, operation = compute_next(offsets, old, centre + k, m, n, k)
+                        if h >= int32(0):
+                            h += matches_on(packed, h - k, packed, text_at + h, min(m + k, n) - h)
+                        offsets[new + centre + k] = h
+                        if traced:
+                            _append(vectors, words, width, new, old, centre + k, operation, e)
+                        k += threads
+                    cuda.syncthreads()
+                    reached = abs(final) <= e and offsets[new + centre + final] >= n
+                if reached and traced:
                     for w in range(thread, words, threads):
                         vectors_out[int64(w) * pairs + i] = vectors[words * new + w * width + centre + final]
                 if thread == 0:
-                    scores[i] = e
-            elif thread == 0:
-                goes_to = after
-                if flags[0] != int32(0):
-                    goes_to = queues.shape[0] - 2
-                queues[goes_to + 1, cuda.atomic.add(queues, (0, goes_to), 1)] = i
-                scores[i] = int32(-1)
+                    scores[i] = e if reached else int32(NO_SCORE)
+                    if not reached:
+                        send_on(queues, after, i)
+                cuda.syncthreads()
             at += int64(cuda.gridDim.x)
-            cuda.syncthreads()
 
-    return edit_wfa
+    return named(edit_wfa_E, f"{limit}" + ("_traced" if traced else ""))
 
 
 @cuda.jit(device=True, inline="always")
-def _put(runs, i, pairs, count, operation, length):
-    """Add a run, which continues the last one if it is of the same operation; the number of runs."""
+def put_after(runs, at, run, operation, length):
+    """Add ``length`` letters of an operation behind those of the open run, (operation, length) in one word, which
+    is written at ``at`` when it ends; (at, the open run)."""
     if length > int32(0):
-        last = (int64(count) - int64(1)) * int64(pairs) + int64(i)
-        if count > int32(0) and (runs[last] & uint32(15)) == uint32(operation):
-            runs[last] += uint32(length) << uint32(4)
+        if run != uint32(0) and run & uint32(15) == operation:
+            run += uint32(length) << uint32(4)
         else:
-            runs[last + int64(pairs)] = uint32(length) << uint32(4) | uint32(operation)
-            count += int32(1)
-    return count
+            if run != uint32(0):
+                runs[at] = run
+                at += int64(1)
+            run = uint32(length) << uint32(4) | operation
+    return at, run
+
+
+@cuda.jit(device=True, inline="always")
+def put_operation(runs, at, run, operation, h, k):
+    """Add one operation of a backtrace to the runs; (at, the open run, offset and diagonal behind it)."""
+    taken = uint32(MISMATCH)
+    if operation == int32(INSERTED):
+        taken = uint32(INSERTION)
+    if operation == int32(DELETED):
+        taken = uint32(DELETION)
+    at, run = put_after(runs, at, run, taken, int32(1))
+    if operation != int32(DELETED):
+        h += int32(1)
+    return at, run, h, k + int32(REPLACED) - operation
 
 
 @cuda.jit
-def vectors_to_runs(pattern, text, pairs, shape, place, scores, vectors, counts, runs):
-    """CIGAR runs of every pair with a score from its backtrace vector, last run first (thesis Algorithm 6)."""
+def vectors_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, counts, runs, vectors):
+    """CIGAR runs of every pair with a score from its backtrace vector (thesis Algorithm 6)."""
+    shared = cuda.shared.array(2, int32)
     i = int64(cuda.blockIdx.x) * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
-    if i >= pairs or scores[i] < int32(0):
-        return
-    m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
-    k, h, count, e = int32(0), int32(0), int32(0), int32(0)
-    while e <= scores[i]:
-        begin, run = h, int32(_PACKED)
-        while run == int32(_PACKED):
-            run = min(min(m + k, n) - h, int32(_PACKED))
-            left, _ = ascii_packed(pattern, place[0, i], h - k, m)
-            right, _ = ascii_packed(text, place[1, i], h, n)
-            if left != right:
-                run = min(run, int32(cuda.ffs(left ^ right) - 1) >> int32(1))
-            h += run
-        count = _put(runs, i, pairs, count, MATCH, h - begin)
-        if e < scores[i]:
-            vector = vectors[int64(e >> int32(5)) * int64(pairs) + i]
-            operation = int32((vector >> uint64(2 * (e & int32(31)))) & uint64(3))
-            taken = int32(MISMATCH)
-            if operation == int32(_INSERTED):
-                taken = int32(INSERTION)
-            if operation == int32(_DELETED):
-                taken = int32(DELETION)
-            if operation != int32(_DELETED):
-                h += int32(1)
-            k += int32(_REPLACED) - operation
-            count = _put(runs, i, pairs, count, taken, int32(1))
-        e += int32(1)
-    counts[i] = uint32(count)
-    first, last = i, i + (int64(count) - int64(1)) * int64(pairs)
-    while first < last:
-        runs[first], runs[last] = runs[last], runs[first]
-        first += int64(pairs)
-        last -= int64(pairs)
+    m, n, score, room = int32(0), int32(0), int32(NO_SCORE), int32(0)
+    if i < pairs:
+        m, n, score = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16)), scores[i]
+    mine = score >= int32(0)
+    if mine:
+        room = min(int32(2) * score + int32(1), m + n)
+    start = int64(reserve(queues, room, shared, int32(cuda.threadIdx.x)))
+    if mine:
+        at, run, h, k, e = start, uint32(0), int32(0), int32(0), int32(0)
+        while e <= score:
+            matches = matches_on(pattern, int32(place[0, i]) + h - k, text, int32(place[1, i]) + h, min(m + k, n) - h)
+            at, run = put_after(runs, at, run, uint32(MATCH), matches)
+            h += matches
+            if e < score:
+                vector = vectors[int64(e >> int32(5)) * int64(pairs) + i]
+                operation = int32((vector >> uint64(2 * (e & int32(31)))) & uint64(3))
+                at, run, h, k = put_operation(runs, at, run, operation, h, k)
+            e += int32(1)
+        if run != uint32(0):
+            runs[at] = run
+            at += int64(1)
+        runs_at[i] = uint32(start)
+        counts[i] = uint32(at - start)
 
 
 def static_shared_bytes(limit, traced):
@@ -213,20 +208,17 @@ def static_shared_bytes(limit, traced):
 
 def packed_bytes(longest):
     """Shared memory of a block for the packed letters of two sequences of up to so many letters."""
-    return 2 * 4 * (-(-longest // _PACKED) + 1)
+    return 2 * 8 * (-(-longest // LETTERS) + 1)
 
 
 class EditWfa:
-    """The papers' design (see stream.Stream): kernels E32, E64, E128, a thread block a pair.
+    """The papers' design (see stream.Stream): kernels E32, E64, E128, a thread block a pair. choice: a PaperDesign."""
 
-    block_threads: threads of a block of each kernel; one number for all, or None for the papers' 32, 64, 128.
-    """
+    NAMES = PAPER_KERNELS
 
-    LEVELS = len(LIMITS)
-    MOST_RUNS = 2 * LIMITS[-1] + 1
-
-    def __init__(self, block_threads=None):
-        self.block_threads = BLOCK_THREADS if block_threads is None else (block_threads,) * len(LIMITS)
+    def __init__(self, choice):
+        self.block_threads = BLOCK_THREADS if choice.block_threads is None else (choice.block_threads,) * len(LIMITS)
+        self.first_level = PAPER_KERNELS.index(choice.first_kernel)
 
     def scratch_words(self, pairs, longest):
         """The vectors of all pairs of a batch."""
@@ -235,20 +227,41 @@ class EditWfa:
     def longest(self, scratch_words):
         """Letters of the longest sequences that fit the shared memory beside the wavefronts of every kernel."""
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
-        return min(MAX_LENGTH, (left // 8 - 1) * _PACKED)
+        return min(MAX_LENGTH, (left // 16 - 1) * LETTERS)
 
-    def launch(self, level, queue, after, batch, traced, scratch, runs, stream):
+    def launch(self, level, queue, after, batch, traced, stream):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
-        slot, count = batch.slot, batch.pairs
-        blocks = count if queue < 0 else min(count, _QUEUE_BLOCKS)
+        blocks = batch.pairs if queue < 0 else min(batch.pairs, _QUEUE_BLOCKS)
         kernel = make_kernel(LIMITS[level], traced)
         kernel[blocks, self.block_threads[level], stream, packed_bytes(batch.longest)](
-            slot.pattern, slot.text, count, slot.shape, slot.place, slot.queues, queue, after, slot.scores, scratch
+            *batch.input, queue, after, batch.slot.scores, batch.scratch
         )
 
-    def finish(self, batch, scratch, runs, stream):
+    def finish(self, batch, stream):
         """Launch what turns the vectors of all pairs into runs."""
-        slot = batch.slot
-        vectors_to_runs[batch.blocks, THREADS, stream](
-            slot.pattern, slot.text, batch.pairs, slot.shape, slot.place, slot.scores, scratch, slot.counts, runs
+        vectors_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output, batch.scratch)
+
+
+def kernel_facts(longest, choice, traced):
+    """See api.gpu_kernel_facts. choice: a PaperDesign; traced: with CIGARs."""
+    design, facts = EditWfa(choice), []
+    letters, words, numbers, vectors = uint64[::1], uint32[::1], int32[::1], uint64[::1]
+    signature = (letters, letters, int64, words, uint32[:, ::1], int32[:, ::1], int64, int64, numbers, vectors)
+    for level in range(design.first_level, len(LIMITS)):
+        threads, dynamic = design.block_threads[level], packed_bytes(longest)
+        compiled = make_kernel(LIMITS[level], traced).compile(signature)
+        blocks = cuda.current_context().get_active_blocks_per_multiprocessor(
+            compiled._codelibrary.get_cufunc(), threads, dynamic
         )
+        facts.append(
+            {
+                "kernel": PAPER_KERNELS[level],
+                "max_errors": LIMITS[level],
+                "block_threads": threads,
+                "registers": compiled.regs_per_thread,
+                "shared_bytes": compiled.shared_mem_per_block + dynamic,
+                "local_bytes": compiled.local_mem_per_thread,
+                "active_warps_per_sm": blocks * -(-threads // 32),
+            }
+        )
+    return facts

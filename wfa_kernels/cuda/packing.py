@@ -1,18 +1,23 @@
-"""ASCII letters to two bits each, four at a time, in the kernel that uses them (thesis section 3.2.2).
+"""Letters in two bits each, as bit planes: packed on the GPU from ASCII (thesis section 3.2.2), read by every kernel.
 
-The code of a letter is bits 1 and 2 of its ASCII byte: A 00, C 01, T 10, G 11. As bit planes, 32 letters become two
-words, bit q of which are the two code bits of letter q; packed, 16 letters become one word, letter q in bits 2q and
-2q + 1. Only A, C, G and T have a code: ``odd`` tells whether any other byte was met.
+The code of a letter is bits 1 and 2 of its ASCII byte: A 00, C 01, T 10, G 11. Of 32 letters in a row, one uint64 of
+``planes`` holds the low code bits in its low half and the high code bits in its high half, bit q for letter q. The
+letters of a batch lie end to end, with LEAD letters before the first: a kernel may read past both ends of a sequence,
+as long as it does not believe what it reads there. Only A, C, G and T have a code: bit q of ``odd`` marks any other.
 """
 
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
-#: Letters of one plane word.
+#: Letters of one word.
 LETTERS = 32
-#: Bytes that a reader may touch past the end of the last sequence.
-PADDING_BYTES = 64
+#: Words before the first letter and behind the last one: a band of 256 diagonals and the words at hand reach as far.
+LEAD_WORDS, TAIL_WORDS = 16, 24
+LEAD = LEAD_WORDS * LETTERS
 #: Longest sequence: lengths cross the wire as 16 bits.
 MAX_LENGTH = 0xFFFF
+#: Threads of a block of pack_letters.
+PACK_THREADS = 256
+_WORDS = 4  # uint64 words of ASCII in 32 letters
 
 
 @cuda.jit(device=True, inline="always")
@@ -32,59 +37,101 @@ def _odd_bytes(four):
 
 
 @cuda.jit(device=True, inline="always")
-def _bytes_inside(left):
-    """Mask of the first ``left`` (clamped to 0 .. 4) bytes of a word."""
-    inside = min(max(left, int32(0)), int32(4))
-    return uint32((uint64(1) << uint64(8 * inside)) - uint64(1))
+def _nibble(bits):
+    """Bits 0, 8, 16 and 24, all others clear, as bits 0 to 3: no two terms of the product meet in a bit."""
+    return uint32((uint64(bits) * uint64(0x10204080)) >> uint64(28)) & uint32(15)
 
 
 @cuda.jit(device=True, inline="always")
-def ascii_planes(letters, start, first, length):
-    """(plane 0, plane 1, odd) of letters first .. first + 31 of a sequence of ASCII bytes.
+def _pack_word(letters, w, planes, odd):
+    """Pack 32 letters; whether one of them has no code."""
+    plane_0, plane_1, strange = uint32(0), uint32(0), uint32(0)
+    for q in range(2 * _WORDS):
+        eight = letters[int64(_WORDS) * w + int64(q >> 1)]
+        four = uint32(eight >> uint64(32 * (q & 1)))
+        plane_0 |= _nibble((four >> uint32(1)) & uint32(0x01010101)) << uint32(4 * q)
+        plane_1 |= _nibble((four >> uint32(2)) & uint32(0x01010101)) << uint32(4 * q)
+        wrong = _odd_bytes(four)
+        if wrong != uint32(0):
+            for byte in range(4):
+                if (wrong >> uint32(8 * byte)) & uint32(0xFF) != uint32(0):
+                    strange |= uint32(1) << uint32(4 * q + byte)
+    planes[int64(LEAD_WORDS) + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
+    odd[int64(LEAD_WORDS) + w] = strange
+    return strange != uint32(0)
 
-    letters: uint32[...] flat bytes, four a word. start: byte at which the sequence begins. length: of the sequence;
-    letters outside of it have code 0. odd: nonzero where a letter within is none of A, C, G, T.
+
+@cuda.jit
+def pack_letters(
+    pattern, pattern_words, text, text_words, pattern_planes, text_planes, pattern_odd, text_odd, flag, batch
+):
+    """Pack the letters of a batch, one word a thread.
+
+    pattern, text: uint64[...], ASCII bytes end to end. pattern_words, text_words: number of words to make.
+    pattern_planes, text_planes: uint64[...], pattern_odd, text_odd: uint32[...], written from LEAD_WORDS on. flag:
+    int64[1], set to the number of the batch where a letter has no code (it may lie behind the last sequence).
     """
-    plane_0, plane_1, odd = uint32(0), uint32(0), uint32(0)
-    left = int32(length) - int32(first)
-    if int32(first) < int32(0) or left <= int32(0):
-        return plane_0, plane_1, odd
-    at = uint32(start) + uint32(first)
-    word = at >> uint32(2)
-    shift = (at & uint32(3)) << uint32(3)
-    low = letters[word]
-    for q in range(8):
-        high = letters[word + uint32(q + 1)]
-        four = funnel(low, high, shift)
-        low = high
-        kept = _bytes_inside(left - int32(4 * q))
-        odd |= _odd_bytes(four) & kept
-        # The product moves bits 0, 8, 16, 24 to 28 .. 31; no two of its terms meet in a bit.
-        nibble_0 = (uint64((four >> uint32(1)) & uint32(0x01010101) & kept) * uint64(0x10204080)) >> uint64(28)
-        nibble_1 = (uint64((four >> uint32(2)) & uint32(0x01010101) & kept) * uint64(0x10204080)) >> uint64(28)
-        plane_0 |= uint32(nibble_0 & uint64(15)) << uint32(4 * q)
-        plane_1 |= uint32(nibble_1 & uint64(15)) << uint32(4 * q)
-    return plane_0, plane_1, odd
+    w = int64(cuda.blockIdx.x) * int64(PACK_THREADS) + int64(cuda.threadIdx.x)
+    strange = False
+    if w < pattern_words:
+        strange = _pack_word(pattern, w, pattern_planes, pattern_odd)
+    elif w < pattern_words + text_words:
+        strange = _pack_word(text, w - pattern_words, text_planes, text_odd)
+    if strange:
+        flag[0] = batch
 
 
 @cuda.jit(device=True, inline="always")
-def ascii_packed(letters, start, first, length):
-    """(packed, odd) of letters first .. first + 15 of a sequence of ASCII bytes; see ascii_planes."""
-    packed, odd = uint32(0), uint32(0)
-    left = int32(length) - int32(first)
-    if left <= int32(0):
-        return packed, odd
-    at = uint32(start) + uint32(first)
-    word = at >> uint32(2)
-    shift = (at & uint32(3)) << uint32(3)
-    low = letters[word]
-    for q in range(4):
-        high = letters[word + uint32(q + 1)]
-        four = funnel(low, high, shift)
-        low = high
-        kept = _bytes_inside(left - int32(4 * q))
-        odd |= _odd_bytes(four) & kept
-        codes = (four >> uint32(1)) & uint32(0x03030303) & kept
-        codes = (codes | (codes >> uint32(6))) & uint32(0x000F000F)
-        packed |= ((codes | (codes >> uint32(12))) & uint32(0xFF)) << uint32(8 * q)
-    return packed, odd
+def letters_from(planes, at):
+    """(plane 0, plane 1) of the 32 letters from place ``at`` on."""
+    word, shift = int64(at) >> int64(5), uint32(at) & uint32(31)
+    low, high = planes[word], planes[word + int64(1)]
+    plane_0 = funnel(uint32(low), uint32(high), shift)
+    return plane_0, funnel(uint32(low >> uint64(32)), uint32(high >> uint64(32)), shift)
+
+
+@cuda.jit(device=True, inline="always")
+def differences(pattern, pattern_at, text, text_at):
+    """Bit q tells whether the letters pattern_at + q and text_at + q differ, for 32 of them."""
+    left_0, left_1 = letters_from(pattern, pattern_at)
+    right_0, right_1 = letters_from(text, text_at)
+    # Numba computes with 64 bits, and the leading zeros of 64 are not those of 32.
+    return uint32((left_0 ^ right_0) | (left_1 ^ right_1))
+
+
+@cuda.jit(device=True, inline="always")
+def matches_on(pattern, pattern_at, text, text_at, most):
+    """Number of equal letters, up to ``most``, from these places on."""
+    run, step = int32(0), int32(LETTERS)
+    while step == int32(LETTERS) and run < most:
+        differ = differences(pattern, pattern_at + run, text, text_at + run)
+        if differ != uint32(0):
+            step = int32(cuda.ffs(differ)) - int32(1)
+        run += step
+    return min(run, most)
+
+
+@cuda.jit(device=True, inline="always")
+def matches_back(pattern, pattern_end, text, text_end, most):
+    """Number of equal letters, up to ``most``, that end before these places."""
+    run, step = int32(0), int32(LETTERS)
+    while step == int32(LETTERS) and run < most:
+        back = run + int32(LETTERS)
+        step = int32(cuda.clz(differences(pattern, pattern_end - back, text, text_end - back)))
+        run += step
+    return min(run, most)
+
+
+@cuda.jit(device=True, inline="always")
+def any_odd(odd, at, length):
+    """Whether a letter of the sequence has no code."""
+    found = uint32(0)
+    first = int32(0)
+    while first < length:
+        place = int64(at) + int64(first)
+        word = funnel(odd[place >> int64(5)], odd[(place >> int64(5)) + int64(1)], uint32(place) & uint32(31))
+        if length - first < int32(LETTERS):
+            word &= (uint32(1) << uint32(length - first)) - uint32(1)
+        found |= word
+        first += int32(LETTERS)
+    return found != uint32(0)

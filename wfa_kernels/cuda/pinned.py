@@ -6,15 +6,32 @@ that looks into it is gone, and staging buffers live as long as their stream.
 
 import threading
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
-from numba import cuda
 
+from wfa_kernels.cuda import device, packing
+from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.pairs import PairBatch
+
+#: Words that are packed at once.
+_PIECE = 1 << 20
 
 
 class PinnedPairs(PairBatch):
     """A PairBatch whose flat bytes are page-locked: made by ``pin``."""
+
+
+@dataclass(frozen=True)
+class PackedPairs(PairBatch):
+    """A PairBatch that lies packed to 2 bits a letter in page-locked memory too: made by ``pack``.
+
+    planes: two arrays uint64[...], of the patterns and of the texts, as packing says but without the words before the
+    first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code.
+    """
+
+    planes: tuple = ()
+    odd_rows: np.ndarray = None
 
 
 def pin(pairs):
@@ -24,8 +41,51 @@ def pin(pairs):
     )
 
 
+def pack(pairs):
+    """The batch with its letters packed to 2 bits, by the GPU; align() on a GPU then copies only those."""
+    pattern, pattern_offsets = _from_zero(pairs.pattern, pairs.pattern_offsets)
+    text, text_offsets = _from_zero(pairs.text, pairs.text_offsets)
+    odd, planes = np.zeros(len(pairs), bool), []
+    for letters, offsets in ((pattern, pattern_offsets), (text, text_offsets)):
+        packed, places = _packed(letters)
+        odd[np.searchsorted(offsets, places, side="right") - 1] = True
+        planes.append(packed)
+    rows = np.flatnonzero(odd)
+    return PackedPairs(pattern, pattern_offsets, text, text_offsets, pairs.metadata, tuple(planes), rows)
+
+
+def _from_zero(flat, offsets):
+    return flat[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def _packed(letters):
+    """(planes in page-locked memory, places of the letters without a code)."""
+    words = max(1, -(-len(letters) // packing.LETTERS))
+    planes, odd = pinned_array(words, np.uint64), []
+    piece = min(_PIECE, words)
+    ascii_there = device_array(piece * 4, np.uint64)
+    planes_there = device_array(packing.LEAD_WORDS + piece, np.uint64)
+    odd_there, flag = device_array(packing.LEAD_WORDS + piece, np.uint32), device_array(1, np.int64)
+    strange = np.empty(piece, np.uint32)
+    for first in range(0, words, piece):
+        part = letters[first * packing.LETTERS : (first + piece) * packing.LETTERS]
+        count = -(-len(part) // packing.LETTERS)
+        if not count:
+            break
+        device.copy_in(ascii_there, np.ascontiguousarray(part), 0)
+        packing.pack_letters[-(-count // packing.PACK_THREADS), packing.PACK_THREADS](
+            ascii_there, count, ascii_there, 0, planes_there, planes_there, odd_there, odd_there, flag, 1
+        )
+        device.copy_out(planes[first : first + count], planes_there, packing.LEAD_WORDS, 0)
+        device.copy_out(strange[:count], odd_there, packing.LEAD_WORDS, 0)
+        device.wait()
+        marks = np.unpackbits(strange[:count].view(np.uint8), bitorder="little")[: len(part)]
+        odd.append(np.flatnonzero(marks) + first * packing.LETTERS)
+    return planes, np.concatenate([np.empty(0, np.int64), *odd])
+
+
 def _locked_copy(array):
-    copy = cuda.pinned_array(max(1, len(array)), array.dtype)[: len(array)]
+    copy = pinned_array(max(1, len(array)), array.dtype)[: len(array)]
     copy[:] = array
     return copy
 
@@ -45,7 +105,7 @@ class Pool:
             if buffer is not None:
                 self._free = [b for b in self._free if b is not buffer]
         if buffer is None:
-            buffer = cuda.pinned_array(size, np.uint8)
+            buffer = pinned_array(size, np.uint8)
         lease = _Lease(buffer)
         weakref.finalize(lease, self._give_back, buffer)
         return np.asarray(lease)[: count * np.dtype(dtype).itemsize].view(dtype)

@@ -1,9 +1,9 @@
 """Batches of pairs through the GPU: copies in, kernels and copies out overlap on three streams.
 
-One batch is on its way in while another is computed and a third comes out; ``_SLOTS`` sets of buffers go round. The
+One batch is on its way in while another is computed and a third comes out; ``SLOTS`` sets of buffers go round. The
 wire is the limit at short lengths, so little else crosses it: lengths as 16 bits (the GPU adds them up), scores, ends
 of CIGARs, and CIGARs of just the size they have. That size is known on the GPU only: the host waits for it two batches
-behind the copies, and then asks for the CIGARs.
+behind the copies, and then asks for the CIGARs. Letters come as ASCII, and are packed there, or packed already.
 """
 
 from collections import deque
@@ -14,32 +14,38 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda, njit
 
-from wfa_kernels.cuda import compaction, device
+from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.packing import MAX_LENGTH, PADDING_BYTES
-from wfa_kernels.cuda.pinned import PinnedPairs
+from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
+from wfa_kernels.cuda.memory import device_array, pinned_array
+from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS, TAIL_WORDS
+from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 from wfa_kernels.result import NO_SCORE
 
 #: In place of a queue: every pair of the batch.
 ALL_PAIRS = -1
-_SLOTS = 4
+SLOTS = 4
 #: Batches whose copies are under way before the host waits for one.
 _AHEAD = 2
 _BATCHES = 1 << 20
-#: Part of the free device memory for the kernels' scratch memory.
-_SCRATCH_SHARE = 0.5
+_NO_BATCH = -1
+#: Parts of the device memory for the batches, for the kernels' scratch memory, and for the last kernels' own.
+_BATCHES_SHARE, _SCRATCH_SHARE, _GLOBAL_SHARE = 0.5, 0.25, 0.25
 #: A level is left out for the batches to come when it fails on more than this part of a batch.
 _TOO_MANY_FAIL = 0.3
 #: Pairs of a batch, as a part of it, that may be left over before every kernel is launched again.
 _FEW = 0.001
-#: Ordinary memory is brought into page-locked memory by several threads: one reaches about 10 GB/s, the wire takes 55.
+#: Ordinary memory is brought into page-locked memory by several threads: one does not keep up with the wire.
 _STAGING_THREADS = 8
 _STAGING_PIECE = 1 << 22
 
 
 @njit(nogil=True, cache=True)
-def _shape_batch(pattern_offsets, text_offsets, start, stop, most, block, shape):
-    """Fill ``shape`` (see compaction.place_pairs) up to a sequence over ``most``; (pairs taken, longest sequence)."""
+def _shape_batch(pattern_offsets, text_offsets, start, stop, most, block, pattern_at, text_at, shape):
+    """Fill ``shape`` (see compaction.place_pairs) up to a sequence over ``most``; (pairs taken, longest sequence).
+
+    pattern_at, text_at: places of the first pattern and of the first text.
+    """
     count, longest = stop - start, 0
     for i in range(count):
         m = pattern_offsets[start + i + 1] - pattern_offsets[start + i]
@@ -51,8 +57,8 @@ def _shape_batch(pattern_offsets, text_offsets, start, stop, most, block, shape)
         shape[i] = m | n << 16
     blocks = (count + block - 1) // block
     for b in range(blocks):
-        shape[count + b] = pattern_offsets[start + b * block] - pattern_offsets[start]
-        shape[count + blocks + b] = text_offsets[start + b * block] - text_offsets[start]
+        shape[count + b] = pattern_at + pattern_offsets[start + b * block] - pattern_offsets[start]
+        shape[count + blocks + b] = text_at + text_offsets[start + b * block] - text_offsets[start]
     return count, longest
 
 
@@ -61,27 +67,35 @@ class _Slot:
 
     def __init__(self, pairs, letters, levels, traced):
         blocks = -(-pairs // THREADS)
-        words = letters // 4 + PADDING_BYTES // 4
-        self.pattern, self.text = (cuda.device_array(words, np.uint32) for _ in range(2))
-        self.shape = cuda.device_array(pairs + 2 * blocks, np.uint32)
-        self.place = cuda.device_array((2, pairs), np.uint32)
-        self.queues = cuda.device_array((levels + 2, max(pairs, levels + 1)), np.int32)
-        self.scores = cuda.device_array(pairs, np.int32)
-        self.counts = cuda.device_array(pairs, np.uint32)
-        self.ends = cuda.device_array(pairs, np.int64)
+        words = -(-letters // LETTERS) + 1
+        self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
+        self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
+        self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
+        self.shape = device_array(pairs + 2 * blocks, np.uint32)
+        self.place = device_array((2, pairs), np.uint32)
+        self.queues = device_array((levels + 2, max(pairs, levels + 2)), np.int32)
+        self.scores = device_array(pairs, np.int32)
+        self.counts = device_array(pairs, np.uint32)
+        self.runs_at = device_array(pairs, np.uint32)
+        self.ends = device_array(pairs, np.int64)
         # A CIGAR has no more runs than its pair has letters.
-        self.cigars = cuda.device_array(2 * letters if traced else 1, np.uint32)
-        self.staged_shape = cuda.pinned_array(pairs + 2 * blocks, np.uint32)
+        self.cigars = device_array(2 * letters if traced else 1, np.uint32)
+        self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
-        self.tallies = cuda.pinned_array(levels + 1, np.int32)
-        self.filled = cuda.pinned_array(2, np.int64)
-        # The newest of each kind: the last letters are here, the kernels are done, sizes are known, all has left.
-        self.arrived, self.computed, self.told, self.left = (cuda.event() for _ in range(4))
+        self.tallies = pinned_array(levels + 1, np.int32)
+        self.filled = pinned_array(2, np.int64)
+        self.told = cuda.event()
+        self._never = cuda.event()
+        self.forget()
+
+    def forget(self):
+        """Nothing is under way. The newest of each kind: letters are here, kernels are done, all has left."""
+        self.arrived = self.computed = self.left = self._never
 
     def stage(self, letters):
         """Two page-locked buffers for the letters of a batch in ordinary memory."""
         if self.staged is None:
-            self.staged = [cuda.pinned_array(letters, np.uint8) for _ in range(2)]
+            self.staged = [pinned_array(letters, np.uint8) for _ in range(2)]
         return self.staged
 
 
@@ -92,8 +106,11 @@ class _Batch:
     stop: int
     longest: int
     slot: _Slot
-    sources: tuple  # flat letters of its patterns and of its texts, page-locked or soon to be
+    sources: tuple  # letters of its patterns and of its texts, or their planes, page-locked or soon to be
     staging: list  # copies into page-locked memory under way
+    packed: bool  # sources are planes
+    runs: object  # device memory for the runs of all CIGARs
+    scratch: object  # and for the kernels
     first_level: int = 0
     last_level: int = 0
 
@@ -105,52 +122,78 @@ class _Batch:
     def blocks(self):
         return -(-self.pairs // THREADS)
 
+    @property
+    def input(self):
+        """First arguments of every kernel that aligns."""
+        return *self.slot.planes, self.pairs, self.slot.shape, self.slot.place, self.slot.queues
+
+    @property
+    def output(self):
+        """What those kernels write."""
+        return self.slot.scores, self.slot.runs_at, self.slot.counts, self.runs
+
+
+def letters_within(memory, levels, traced, letters_per_pair):
+    """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
+    letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (8 if traced else 0)) + (8 if traced else 0)
+    pair = SLOTS * (32 + 4 * (levels + 2)) + 8
+    return int(_BATCHES_SHARE * memory / (letter + pair / letters_per_pair))
+
 
 class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
-    design: an object with LEVELS, the number of its kernels, each for the pairs over the limit of the one before;
-    ``launch(level, queue, after, batch, traced, scratch, runs, stream)``, which launches one on the pairs of a queue or
-    on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded_bpm.make_kernel for the arrays);
-    ``finish(batch, scratch, runs, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest)``, the
-    uint64 words of scratch memory for full speed; ``longest(scratch words)``, the longest sequence that can be done;
-    and MOST_RUNS of a CIGAR.
+    design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
+    the one to begin with; ``launch(level, queue, after, batch, traced, stream)``, which launches one on the pairs of a
+    queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded_bpm.make_kernel for the
+    arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest)``, the uint64
+    words of scratch memory for full speed; and ``longest(scratch words)``, the longest sequence that can be done. The
+    kernels of edit_wfa_global come behind its own.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
-    must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory.
+    must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory. memory: bytes
+    of device memory to keep within, of which letters_within tells what the batches take. Raises GpuMemoryError.
     """
 
-    def __init__(self, design, traced, pairs, letters, longest):
-        self.design, self.traced, self.pairs, self.letters = design, traced, pairs, letters
-        self.slots = [_Slot(pairs, letters, design.LEVELS, traced) for _ in range(_SLOTS)]
+    def __init__(self, design, traced, pairs, letters, longest, memory):
+        self.design, self.traced, self.pairs, self.letters, self.longest = design, traced, pairs, letters, longest
+        self.beyond = GlobalWfa(int(_GLOBAL_SHARE * memory))
+        self.own_levels = len(design.NAMES)
+        self.levels = self.own_levels + len(self.beyond.NAMES)
+        self.slots = [_Slot(pairs, letters, self.levels, traced) for _ in range(SLOTS)]
         self.inward, self.compute, self.outward = cuda.stream(), cuda.stream(), cuda.stream()
-        self.sums = cuda.device_array(-(-pairs // THREADS), np.int64)
-        self.filled = cuda.device_array(_BATCHES, np.int64)
-        self.runs = cuda.device_array(design.MOST_RUNS * pairs if traced else 1, np.uint32)
-        room = int(_SCRATCH_SHARE * device.free_bytes()) // 8
-        words = min(room, design.scratch_words(pairs, longest)) if traced else 1
-        self.scratch = cuda.device_array(words, np.uint64)
+        self.sums = device_array(-(-pairs // THREADS), np.int64)
+        self.filled = device_array(_BATCHES, np.int64)
+        self.flag = device_array(1, np.int64)
+        self.runs = device_array(2 * letters if traced else 1, np.uint32)
+        words = min(int(_SCRATCH_SHARE * memory) // 8, design.scratch_words(pairs, longest)) if traced else 1
+        self.scratch = device_array(words, np.uint64)
         self.most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
-        self.first_level = 0
+        self.longest_seen = 0
+        self.first_level = design.first_level
         self._events, self._spans = [], []
         self.stagers = ThreadPoolExecutor(_STAGING_THREADS)
 
-    def align(self, pairs, letters, scores, ends, room, every_level=False):
-        """Align a PairBatch; the rows left to the caller, int64[...], whose score is NO_SCORE and CIGAR empty.
+    def align(self, pairs, letters, scores, ends, room, hand_over, every_level=False):
+        """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
         letters: of a batch, on each side. scores: int32[n] and, if traced, ends: int64[n], where each CIGAR ends; both
         are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes it larger. Copies to
-        page-locked arrays are the fastest. every_level: launch every kernel for every batch. Else those that no pair
-        has needed lately are left out, and ``curtailed`` tells whether rows may have been left for that reason.
+        page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that no kernel can do, as soon
+        as that is known; their CIGAR is empty. every_level: launch every kernel for every batch. Else those that no
+        pair has needed lately are left out, and the pairs that may need them are returned.
         """
-        left, skipped, waiting = [], [], deque()
+        again, skipped, waiting = [], [], deque()
         if not every_level:  # else it goes on where a curtailed call stopped
             self._spans = []
-        self.curtailed = False
-        self.first_level = max(0, self.first_level - 1)  # these pairs may be nearer than the last call's
-        self.last_level = self.design.LEVELS - 1
+        for slot in self.slots:
+            slot.forget()
+        # These pairs may be nearer than the last call's.
+        self.first_level = max(self.design.first_level, self.first_level - 1)
+        self.last_level = self.levels - 1 if every_level else max(self.first_level, self.own_levels - 1)
         self.may_curtail = not every_level
-        device.copy_in(self.filled, np.zeros(1, np.int64), self.compute)
+        device.clear(self.filled, 2, self.compute)
+        device.clear(self.flag, 2, self.compute)
         batches = self._batches(pairs, letters, skipped)
         batch = next(batches, None)
         while batch is not None:
@@ -160,28 +203,38 @@ class Stream:
             self._fetch(batch, scores, ends)
             waiting.append(batch)
             if len(waiting) > _AHEAD:
-                self._finish(waiting.popleft(), left, room)
+                self._finish(waiting.popleft(), again, room, hand_over)
             batch = following
+        if skipped:
+            hand_over(np.array(skipped, np.int64))
         while waiting:
-            self._finish(waiting.popleft(), left, room)
+            self._finish(waiting.popleft(), again, room, hand_over)
         self.outward.synchronize()
         for row in skipped:
             scores[row] = NO_SCORE
             if self.traced:
                 ends[row] = ends[row - 1] if row else 0
-        return np.sort(np.concatenate([*left, np.array(skipped, np.int64)]))
+        return np.sort(np.concatenate([np.empty(0, np.int64), *again]))
 
     def seconds(self, name):
         """Seconds that a part of the last call took by the GPU's clock, in all."""
-        return sum(cuda.event_elapsed_time(begin, end) for part, begin, end in self._spans if part == name) / 1e3
+        return sum(cuda.event_elapsed_time(begin, end) for part, _, begin, end in self._spans if part == name) / 1e3
 
-    def _span(self, name, stream):
+    def timeline(self):
+        """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
+        first = self._spans[0][2] if self._spans else None
+        return [
+            (part, number, cuda.event_elapsed_time(first, begin) / 1e3, cuda.event_elapsed_time(first, end) / 1e3)
+            for part, number, begin, end in self._spans
+        ]
+
+    def _span(self, name, batch, stream):
         """Begin to time what follows on a stream; the callable that ends it and gives the event of the end."""
         if len(self._spans) == len(self._events):
             self._events.append((cuda.event(), cuda.event()))
         begin, end = self._events[len(self._spans)]
         begin.record(stream)
-        self._spans.append((name, begin, end))
+        self._spans.append((name, batch.number, begin, end))
 
         def ended():
             end.record(stream)
@@ -194,23 +247,24 @@ class Stream:
 
         The first and the last ones are small: the kernels begin early, and little is left to do after the last copy.
         """
-        start, number = 0, 0
+        start, number, packed = 0, 0, isinstance(pairs, PackedPairs)
+        sides = pairs.pattern_offsets, pairs.text_offsets
         while start < len(pairs):
-            slot = self.slots[number % _SLOTS]
+            slot = self.slots[number % SLOTS]
             stop = min(
-                self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8)
-                for offsets in (pairs.pattern_offsets, pairs.text_offsets)
+                self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8) for offsets in sides
             )
             slot.arrived.synchronize()  # until then its page-locked buffers are being read
-            count, longest = _shape_batch(
-                pairs.pattern_offsets, pairs.text_offsets, start, stop, self.most_letters, THREADS, slot.staged_shape
-            )
+            places = (LEAD + (int(offsets[start]) % LETTERS if packed else 0) for offsets in sides)
+            count, longest = _shape_batch(*sides, start, stop, self.most_letters, THREADS, *places, slot.staged_shape)
             stop = start + count
             if not count:
                 skipped.append(start)
                 start += 1
                 continue
-            yield _Batch(number, start, stop, longest, slot, *self._stage(pairs, start, stop, slot))
+            self.longest_seen = max(self.longest_seen, longest)
+            sources = self._stage(pairs, start, stop, slot)
+            yield _Batch(number, start, stop, longest, slot, *sources, packed, self.runs, self.scratch)
             start, number = stop, number + 1
 
     def _cut(self, offsets, start, most, least):
@@ -221,10 +275,11 @@ class Stream:
 
     def _stage(self, pairs, start, stop, slot):
         """(page-locked letters of patterns and texts, the copies under way to fill them)."""
-        parts = [
-            flat[offsets[start] : offsets[stop]]
-            for flat, offsets in ((pairs.pattern, pairs.pattern_offsets), (pairs.text, pairs.text_offsets))
-        ]
+        bounds = [(int(offsets[start]), int(offsets[stop])) for offsets in (pairs.pattern_offsets, pairs.text_offsets)]
+        if isinstance(pairs, PackedPairs):
+            parts = zip(pairs.planes, bounds, strict=True)
+            return tuple(planes[first // LETTERS : -(-last // LETTERS)] for planes, (first, last) in parts), []
+        parts = [flat[first:last] for flat, (first, last) in zip((pairs.pattern, pairs.text), bounds, strict=True)]
         if isinstance(pairs, PinnedPairs):
             return tuple(parts), []
         staged = tuple(buffer[: len(part)] for buffer, part in zip(slot.stage(self.letters), parts, strict=True))
@@ -240,38 +295,69 @@ class Stream:
         for copy in batch.staging:
             copy.result()
         slot.computed.wait(self.inward)
-        ended = self._span("time_h2d", self.inward)
+        ended = self._span("time_h2d", batch, self.inward)
         device.copy_in(slot.shape, slot.staged_shape[: batch.pairs + 2 * batch.blocks], self.inward)
-        device.copy_in(slot.pattern, batch.sources[0], self.inward)
-        device.copy_in(slot.text, batch.sources[1], self.inward)
+        for target, planes, source in zip(slot.ascii, slot.planes, batch.sources, strict=True):
+            if batch.packed:
+                device.copy_in(planes, source, self.inward, LEAD_WORDS)
+            else:
+                device.copy_in(target, source, self.inward)
         slot.arrived = ended()
 
     def _launch(self, batch):
-        slot, design, count, blocks, stream = batch.slot, self.design, batch.pairs, batch.blocks, self.compute
         batch.first_level, batch.last_level = self.first_level, self.last_level
-        slot.arrived.wait(stream)
-        slot.left.wait(stream)
-        ended = self._span("time_kernel", stream)
-        compaction.place_pairs[blocks, THREADS, stream](count, slot.shape, slot.place, slot.queues)
-        for level in range(batch.first_level, batch.last_level + 1):
-            queue = level if level > batch.first_level else ALL_PAIRS
-            after = level + 1 if level < batch.last_level else design.LEVELS
-            design.launch(level, queue, after, batch, self.traced, self.scratch, self.runs, stream)
+        batch.slot.arrived.wait(self.compute)
+        batch.slot.left.wait(self.compute)
+        self._pack(batch)
+        ended = self._span("time_kernel", batch, self.compute)
+        self._align(batch, range(batch.first_level, min(batch.last_level + 1, self.own_levels)), self.design, 0)
         if self.traced:
-            design.finish(batch, self.scratch, self.runs, stream)
+            self.design.finish(batch, self.compute)
+        beyond = range(max(batch.first_level, self.own_levels), batch.last_level + 1)
+        self._align(batch, beyond, self.beyond, self.own_levels)
         if self.traced:
-            compaction.sum_blocks[blocks, THREADS, stream](count, slot.scores, slot.counts, self.sums)
-            compaction.scan_sums[1, compaction.SCAN_THREADS, stream](blocks, self.sums, self.filled, batch.number)
-            compaction.gather_runs[blocks, THREADS, stream](
-                count, slot.scores, slot.counts, self.runs, self.sums, self.filled, batch.number, slot.ends, slot.cigars
+            self._gather(batch)
+        batch.slot.computed = ended()
+
+    def _pack(self, batch):
+        """Letters into planes, and where each sequence begins."""
+        slot, blocks = batch.slot, batch.blocks
+        ended = self._span("time_pack", batch, self.compute)
+        device.clear(slot.queues, self.levels + 2, self.compute)
+        if not batch.packed:
+            words = [-(-len(letters) // LETTERS) for letters in batch.sources]
+            packing.pack_letters[-(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, self.compute](
+                slot.ascii[0], words[0], slot.ascii[1], words[1], *slot.planes, *slot.odd, self.flag, batch.number + 1
             )
-        slot.computed = ended()
+        # The flag holds the number, from 1, of a batch with letters that have no code; packed letters all have one.
+        compaction.place_pairs[blocks, THREADS, self.compute](
+            batch.pairs, slot.shape, slot.place, slot.queues, slot.scores, *slot.odd, self.flag,
+            _NO_BATCH if batch.packed else batch.number + 1,
+        )  # fmt: skip
+        ended()
+
+    def _align(self, batch, levels, kernels, before):
+        """Launch the kernels of these levels; ``before`` of them belong to another design."""
+        for level in levels:
+            queue = level if level > batch.first_level else ALL_PAIRS
+            after = level + 1 if level < batch.last_level else self.levels
+            kernels.launch(level - before, queue, after, batch, self.traced, self.compute)
+
+    def _gather(self, batch):
+        """All runs of the batch into one array of CIGARs."""
+        slot, count, blocks, stream = batch.slot, batch.pairs, batch.blocks, self.compute
+        compaction.sum_blocks[blocks, THREADS, stream](count, slot.scores, slot.counts, self.sums)
+        compaction.scan_sums[1, compaction.SCAN_THREADS, stream](blocks, self.sums, self.filled, batch.number)
+        compaction.gather_runs[blocks, THREADS, stream](
+            count, slot.scores, slot.counts, slot.runs_at, self.runs, self.sums, self.filled, batch.number,
+            slot.ends, slot.cigars,
+        )  # fmt: skip
 
     def _fetch(self, batch, scores, ends):
         """Ask for all but the CIGARs, whose size the host does not know yet."""
         slot = batch.slot
         slot.computed.wait(self.outward)
-        ended = self._span("time_d2h", self.outward)
+        ended = self._span("time_d2h", batch, self.outward)
         device.copy_out(slot.tallies, slot.queues, 0, self.outward)
         if self.traced:
             device.copy_out(slot.filled, self.filled, batch.number, self.outward)
@@ -281,43 +367,50 @@ class Stream:
             device.copy_out(ends[batch.start : batch.stop], slot.ends, 0, self.outward)
         slot.left = ended()
 
-    def _finish(self, batch, left, room):
-        """Ask for the CIGARs; learn which pairs no kernel could do, and which kernel to begin with."""
-        slot, levels = batch.slot, self.design.LEVELS
+    def _finish(self, batch, again, room, hand_over):
+        """Ask for the CIGARs; learn which pairs are left, and which kernels the next batches need."""
+        slot = batch.slot
         slot.told.synchronize()
         tallies = slot.tallies.tolist()
-        if tallies[levels]:
-            self.curtailed |= batch.last_level < levels - 1
-            rows = np.empty(tallies[levels], np.int32)
-            device.copy_out(rows, slot.queues, (levels + 1) * slot.queues.shape[1], self.outward)
+        self._choose_levels(batch, tallies)
+        if tallies[self.levels]:
+            rows = np.empty(tallies[self.levels], np.int32)
+            device.copy_out(rows, slot.queues, (self.levels + 1) * slot.queues.shape[1], self.outward)
             self.outward.synchronize()
-            left.append(rows.astype(np.int64) + batch.start)
-        failed = tallies[batch.first_level + 1 : batch.last_level + 1]  # pairs that each further kernel had to do
-        if failed and failed[0] > _TOO_MANY_FAIL * batch.pairs:
-            self.first_level = max(self.first_level, batch.first_level + 1)
-        if tallies[levels] > _FEW * batch.pairs:
-            self.last_level = levels - 1
-        elif self.may_curtail:
-            needed = sum(count > 0 for count in failed)
-            self.last_level = max(batch.first_level + needed, self.first_level)
+            rows = np.sort(rows).astype(np.int64) + batch.start
+            if batch.last_level < self.levels - 1:
+                again.append(rows)
+            else:
+                hand_over(rows)
         if self.traced:
             base, end = slot.filled.tolist()
             if end > len(room.array):
                 self.outward.synchronize()  # until then the array is being written
                 room.grow(end)
-            ended = self._span("time_d2h", self.outward)
+            ended = self._span("time_d2h", batch, self.outward)
             device.copy_out(room.array[base:end], slot.cigars, 0, self.outward)
             slot.left = ended()
 
+    def _choose_levels(self, batch, tallies):
+        """First and last kernel of the next batches, from how many pairs had to go on to each in this one."""
+        failed = tallies[batch.first_level + 1 : batch.last_level + 1]
+        if failed and failed[0] > _TOO_MANY_FAIL * batch.pairs:
+            self.first_level = max(self.first_level, batch.first_level + 1)
+        if tallies[self.levels] > _FEW * batch.pairs:
+            self.last_level = self.levels - 1
+        elif self.may_curtail:
+            needed = sum(count > 0 for count in failed)
+            self.last_level = max(batch.first_level + needed, self.first_level)
+
 
 class Timings(Mapping):
-    """Seconds of the last call of a stream by the GPU's clock: its copies in, its kernels (packing included) and its
-    copies out. They overlap: their sum is no time of the call.
+    """Seconds of the last call of a stream by the GPU's clock: its copies in, packing, the other kernels and its copies
+    out. They overlap: their sum is no time of the call.
 
     Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
     """
 
-    PARTS = ("time_h2d", "time_kernel", "time_d2h")
+    PARTS = ("time_h2d", "time_pack", "time_kernel", "time_d2h")
 
     def __init__(self, stream):
         self._stream = stream
@@ -326,6 +419,10 @@ class Timings(Mapping):
         if name not in self.PARTS:
             raise KeyError(name)
         return self._stream.seconds(name)
+
+    def spans(self):
+        """[(part, batch number, begin, end)] in seconds since the first of them began; see Stream.timeline."""
+        return [] if device.simulated() else self._stream.timeline()
 
     def __iter__(self):
         return iter(() if device.simulated() else self.PARTS)

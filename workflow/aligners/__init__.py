@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRA_VARIABLE = "WAVEBENCH_ALIGNERS"
 #: Working memory for one pair in one worker: the same bound for every tool that takes or needs one.
 WORKING_MEMORY_BYTES = 2**30
+#: Device memory of a GPU worker.
+DEVICE_MEMORY_BYTES = 16 * 2**30
 
 
 class ToolMissing(Exception):
@@ -54,6 +56,7 @@ class Adapter:
     variant = ""
     device = "cpu"
     quantity = "time_end_to_end"
+    input = "ascii"
     exact = True
     pool = False
     threads = 1
@@ -94,6 +97,10 @@ class Adapter:
 
     def timings(self) -> dict[str, float]:
         """Further quantities of the last run, {name: seconds}, such as a GPU's copies and kernels by its own clock."""
+        return {}
+
+    def peak_memory(self, reset: bool) -> dict[str, int]:
+        """Most memory held since the last reset beyond the process' own, {"peak_pinned_bytes": ..., ...}, on a GPU."""
         return {}
 
     def outputs(self) -> AlignmentResult:

@@ -3,11 +3,13 @@
 import re
 
 import wfa_kernels
-from wfa_kernels import Affine
-from workflow.aligners import ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
+from wfa_kernels import Affine, PaperDesign
+from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
 
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {"wfa": ("edit_wfa", "affine_wfa"), "bpm": ("bpm",), "ond": ("ond",)}
+#: Threads per block of the papers' design that are raced (journal Table 4).
+_BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
@@ -62,21 +64,24 @@ class Wavebench(Adapter):
 class WavebenchGpu(Adapter):
     """Edit distance of wfa_kernels.align() on the GPU by one of its designs.
 
-    pinned: from page-locked memory; else from ordinary arrays, as a caller has them. Two ids, one tool: the samples of
-    the two differ in their quantity only.
+    source: where the pairs lie when the clock starts: "pinned", page-locked; "pageable", in ordinary arrays, as a
+    caller has them; "packed", page-locked and packed to 2 bits. One tool under several ids: the samples differ in
+    their quantity only. block_threads: of the papers' design, in place of its own.
     """
 
     tool = "wavebench-edit"
     device = "cuda"
 
-    def __init__(self, design, pinned):
-        self.variant, self.pinned = design, pinned
-        self.quantity = "time_end_to_end_pinned" if pinned else "time_end_to_end_pageable"
+    def __init__(self, design, source="pinned", block_threads=None):
+        self.variant = design if block_threads is None else f"{design}-t{block_threads}"
+        self.design = design if block_threads is None else PaperDesign(block_threads)
+        self.source, self.quantity = source, f"time_end_to_end_{source}"
+        self.input = "packed2" if source == "packed" else "ascii"
 
     @property
     def id(self):
-        """The tool, its design, and ``@pageable`` for ordinary memory."""
-        return f"{self.tool}:{self.variant}" + ("" if self.pinned else "@pageable")
+        """The tool, its design, and ``@pageable`` or ``@packed``."""
+        return f"{self.tool}:{self.variant}" + ("" if self.source == "pinned" else f"@{self.source}")
 
     @property
     def sources(self):
@@ -96,18 +101,28 @@ class WavebenchGpu(Adapter):
         return "gap-affine alignment on the GPU is not built yet" if isinstance(job.penalties, Affine) else None
 
     def prepare(self, pairs, job):
-        """Page-lock the letters where they shall be."""
-        self._pairs, self._job = wfa_kernels.pin_pairs(pairs) if self.pinned else pairs, job
+        """Page-lock the letters, or pack them, where they shall be."""
+        bring = {"pinned": wfa_kernels.pin_pairs, "packed": wfa_kernels.pack_pairs}.get(self.source)
+        self._pairs, self._job = bring(pairs) if bring else pairs, job
 
     def run(self):
         """One call for the batch."""
         self._raw = wfa_kernels.align(
-            self._pairs, self._job.penalties, scope=self._job.scope, device="cuda", design=self.variant
+            self._pairs,
+            self._job.penalties,
+            scope=self._job.scope,
+            device="cuda",
+            design=self.design,
+            device_memory=DEVICE_MEMORY_BYTES,
         )
 
     def timings(self):
         """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""
-        return self._raw.timings if self.pinned else {}
+        return self._raw.timings if self.source == "pinned" else {}
+
+    def peak_memory(self, reset):
+        """Page-locked and device memory of the library; see Adapter."""
+        return {f"peak_{kind}_bytes": size for kind, size in wfa_kernels.gpu_peak_memory(reset).items()}
 
     def outputs(self):
         """The result as it is."""
@@ -129,6 +144,8 @@ def imported(starts, device):
 
 
 def adapters():
-    """One for each algorithm on the CPU, the pool's, and the GPU's two designs from two kinds of memory."""
+    """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory."""
     on_cpu = [*(Wavebench(algorithm) for algorithm in _KERNELS), Wavebench("wfa", pool=True)]
-    return on_cpu + [WavebenchGpu(design, pinned) for design in ("fast", "paper") for pinned in (True, False)]
+    on_gpu = [WavebenchGpu(design, source) for design in ("fast", "paper") for source in ("pinned", "pageable")]
+    swept = [WavebenchGpu("paper", block_threads=threads) for threads in _BLOCK_THREADS]
+    return on_cpu + on_gpu + [WavebenchGpu("fast", "packed"), *swept]

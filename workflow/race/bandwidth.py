@@ -1,15 +1,12 @@
-"""``python -m workflow.race.bandwidth``: the bandwidth between host and GPU, as JSON on stdout.
-
-A process of its own, so that the race's conductor holds no GPU while tools are timed.
-"""
+"""``python -m workflow.race.bandwidth``: the bandwidth between host and GPU, as JSON on stdout."""
 
 import json
-import subprocess
-import sys
 import time
 from functools import cache
 
 import numpy as np
+
+from workflow.race import gpu_probe
 
 #: Bytes of a copy, and copies of which the fastest counts: the hardware's limit, not what others leave of it.
 SIZE_BYTES = 1 << 28
@@ -48,12 +45,8 @@ def _seconds(copy, stream):
 @cache
 def of_this_host():
     """measure() in a process of its own, rounded to 0.1 GB/s; None where it fails, as without numba-cuda."""
-    command = [sys.executable, "-m", "workflow.race.bandwidth"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-        return {name: round(value, 1) for name, value in json.loads(done.stdout).items()}
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
+    found = gpu_probe.ask("workflow.race.bandwidth")
+    return found and {name: round(value, 1) for name, value in found.items()}
 
 
 if __name__ == "__main__":

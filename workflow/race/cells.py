@@ -62,6 +62,7 @@ class Record:
     output_hash: str = ""
     jit_s: float | None = None
     peak_rss_bytes: int | None = None
+    peak_memory: dict = field(default_factory=dict)  # beyond the processes' own, {"peak_device_bytes": ...}
 
 
 def subset_sizes(n):

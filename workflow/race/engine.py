@@ -118,7 +118,6 @@ def _context(conductor, dataset, pairs, dataset_hash, host, key):
         "time_utc": provenance.now_utc(),
         "metric": "affine" if affine else "edit",
         "penalties": ",".join(map(str, plan.penalties.triple)) if affine else "",
-        "input": "ascii",
         "pairs_total": len(pairs),
     }
 
@@ -140,6 +139,7 @@ def _rows(conductor, records, pairs, context):
             "tool_source_hash": adapter.source_hash(),
             "exact": adapter.exact,
             "scope": key.scope,
+            "input": adapter.input,
             "quantity": adapter.quantity,
             "pairs": key.n,
             "cells": cells[key.n],
@@ -148,6 +148,7 @@ def _rows(conductor, records, pairs, context):
             "output_hash": record.output_hash,
             "jit_s": record.jit_s,
             "peak_rss_bytes": record.peak_rss_bytes,
+            **record.peak_memory,
             **_verdict_fields(record.verdict),
         }
         # The failing pairs can be many: they stand in the first row of the cell only.

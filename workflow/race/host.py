@@ -8,7 +8,7 @@ import subprocess
 
 import psutil
 
-from workflow.race import bandwidth
+from workflow.race import bandwidth, gpu_attributes
 
 #: Overrides the derived id, for hosts whose processor name says too little.
 HOST_VARIABLE = "WAVEBENCH_HOST"
@@ -63,7 +63,11 @@ def _slug(text):
 
 
 def host_card(host=None):
-    """What a reader needs to know of the machine: a JSON-able dict."""
+    """What a reader needs to know of the machine: a JSON-able dict.
+
+    gpu_attributes, pcie_gb_s: of its first GPU (gpu_attributes.read(), bandwidth.measure()); None where there is none
+    or it cannot be asked. Cards of older samples lack them.
+    """
     memory, cards = psutil.virtual_memory(), gpus()
     frequency = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
     return {
@@ -77,6 +81,7 @@ def host_card(host=None):
         "numba": _version("numba"),
         "numpy": _version("numpy"),
         "gpus": cards,
+        "gpu_attributes": gpu_attributes.of_this_host() if cards else None,
         "pcie_gb_s": bandwidth.of_this_host() if cards else None,
     }
 

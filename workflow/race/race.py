@@ -146,9 +146,11 @@ class Race:
             if first:
                 self._prepare(key)
                 self._ask(key, "peak_rss_bytes", True)
+                self._ask(key, "peak_memory", key.name, True)
             took = self._warm(key)
             if first:
                 record.peak_rss_bytes = self._ask(key, "peak_rss_bytes", False)
+                record.peak_memory = self._ask(key, "peak_memory", key.name, False)
             produced = self._ask(key, "outcome", key.name)
             if produced != record.output_hash:
                 self._verify(key, record)

@@ -51,8 +51,12 @@ SCHEMA = pa.schema(
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs, compilation included
         ("peak_rss_bytes", pa.int64()),  # over the cell's processes, with all that they hold
+        ("peak_pinned_bytes", pa.int64()),  # page-locked, part of the former; of a GPU's tool only
+        ("peak_device_bytes", pa.int64()),  # on the GPU, by the tool's own count
     ]
 )
+#: Columns that samples recorded before they were introduced do not have; they are null there.
+_LATER = ("peak_pinned_bytes", "peak_device_bytes")
 
 
 class SamplesError(ValueError):
@@ -76,6 +80,9 @@ def read(path):
         card = json.loads((table.schema.metadata or {}).get(b"race", b"{}"))
     except (OSError, ValueError) as error:  # pa.ArrowInvalid is a ValueError
         raise SamplesError(f"{path}: cannot be read as a race file ({_first_line(error)})") from None
+    for name in _LATER:
+        if name not in table.column_names:
+            table = table.append_column(SCHEMA.field(name), pa.nulls(len(table), SCHEMA.field(name).type))
     missing = [name for name in SCHEMA.names if name not in table.column_names]
     if missing:
         raise SamplesError(f"{path}: not a race file: column {missing[0]!r} is missing")

@@ -94,6 +94,10 @@ class Shard:
         """Further quantities of the last run, {name: seconds}."""
         return dict(self.cells[key][1].adapter.timings()) if key in self.cells else {}
 
+    def peak_memory(self, key, reset):
+        """Most memory of a GPU's tool since the last reset, {name: bytes}."""
+        return dict(self.cells[key][1].adapter.peak_memory(reset)) if key in self.cells else {}
+
     def outcome(self, key):
         """Hash of the last run's outputs."""
         return verification.output_hash(self.cells[key][1].adapter.outputs()) if key in self.cells else ""
@@ -191,6 +195,10 @@ class Team:
     def timings(self, key):
         """Further quantities of the last run, {name: seconds}: only a tool that runs in one process has any."""
         return self.own.timings(key)
+
+    def peak_memory(self, key, reset):
+        """See Shard.peak_memory: only a tool that runs in one process has any."""
+        return self.own.peak_memory(key, reset)
 
     def outcome(self, key):
         """One hash over the outputs of all shards."""

@@ -15,7 +15,7 @@ rule computed_figure:
     log:
         "results/logs/figures/{figure}.log",
     wildcard_constraints:
-        figure="(?!thesis_fig10$)[^/.]+",
+        figure="(?!thesis_fig(7|10)$)[^/.]+",
     params:
         caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
@@ -46,3 +46,27 @@ rule thesis_fig10:
     shell:
         "python -m workflow.scripts.figures.thesis_fig10 --samples {input.samples} --paper {input.paper}"
         " --real-data {input.real_data} --out {params.out} 2> {log}"
+
+
+# Copies, kernels and total time against the nominal errors: sums taken round by round, so from the samples.
+rule thesis_fig7:
+    input:
+        modules=sources.closure("workflow/scripts/figures/thesis_fig7.py"),
+        samples=samples_of("thesis_fig7"),
+    output:
+        report(
+            "results/figures/thesis_fig7.svg",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "thesis_fig7"},
+        ),
+        "results/figures/thesis_fig7.png",
+    log:
+        "results/logs/figures/thesis_fig7.log",
+    params:
+        caption=caption("thesis_fig7"),
+        host=HOST,
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.thesis_fig7 --samples {input.samples} --host {params.host}"
+        " --out {params.out} 2> {log}"

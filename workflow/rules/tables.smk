@@ -1,3 +1,11 @@
+# What other programs took outside the race: external rows.
+PEERS = sorted(str(path) for path in Path("config/peers").glob("*.yaml"))
+
+
+# The table of an experiment without a file of the paper's numbers is not a measured_table.
+ruleorder: ewfa_tab4 > measured_table
+
+
 # A table of times: the paper's numbers, recorded hosts, this host. It has the name of its experiment.
 rule measured_table:
     input:
@@ -5,7 +13,9 @@ rule measured_table:
             f"workflow/scripts/tables/{wildcards.table}.py"
         ),
         measurements="results/collected/{table}.parquet",
+        races=lambda wildcards: samples_of(wildcards.table),
         paper="config/papers/{table}.csv",
+        peers=PEERS,
         experiment="config/experiments/{table}.yaml",
         lane=f"config/lanes/{LANE}.yaml",
         real_data=SETTINGS.config["real_data"],
@@ -24,11 +34,12 @@ rule measured_table:
     wildcard_constraints:
         table="|".join(SETTINGS.experiments),
     params:
+        peers=lambda wildcards, input: [f"--peer={path}" for path in input.peers],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.{wildcards.table} --measurements {input.measurements}"
-        " --paper {input.paper} --config {input.experiment} --lane {input.lane} --real-data {input.real_data}"
-        " --out {params.out} 2> {log}"
+        "python -m workflow.scripts.tables.{wildcards.table} {input.races} --measurements {input.measurements}"
+        " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
+        " --real-data {input.real_data} --out {params.out} 2> {log}"
 
 
 # Properties of the GPUs of every host with a race of table 1, from the races' host cards.
@@ -56,6 +67,63 @@ rule thesis_tab2:
     shell:
         "python -m workflow.scripts.tables.thesis_tab2 {input.samples} --paper {input.paper}"
         " --gpus {input.gpus} --host {params.host} --out {params.out} 2> {log}"
+
+
+# eWFA-GPU's design on every device that has raced table 1, beside the thesis' devices.
+rule thesis_tab3:
+    input:
+        modules=sources.closure("workflow/scripts/tables/thesis_tab3.py"),
+        measurements=f"results/collected/{settings.NEEDS['thesis_tab3']}.parquet",
+        races=samples_of(settings.NEEDS["thesis_tab3"]),
+        paper="config/papers/thesis_tab3.csv",
+        peers=PEERS,
+        experiment=f"config/experiments/{settings.NEEDS['thesis_tab3']}.yaml",
+        lane=f"config/lanes/{LANE}.yaml",
+    output:
+        "results/tables/thesis_tab3.csv",
+        "results/tables/thesis_tab3.md",
+        report(
+            "results/tables/thesis_tab3.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "thesis_tab3"},
+        ),
+        "results/tables/thesis_tab3.tidy.csv",
+    log:
+        "results/logs/tables/thesis_tab3.log",
+    params:
+        peers=[f"--peer={path}" for path in PEERS],
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.thesis_tab3 {input.races} --measurements {input.measurements}"
+        " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
+        " --out {params.out} 2> {log}"
+
+
+# Threads per block of eWFA-GPU's design: without the paper's numbers, which are lost.
+rule ewfa_tab4:
+    input:
+        modules=sources.closure("workflow/scripts/tables/ewfa_tab4.py"),
+        measurements="results/collected/ewfa_tab4.parquet",
+        experiment="config/experiments/ewfa_tab4.yaml",
+        lane=f"config/lanes/{LANE}.yaml",
+    output:
+        "results/tables/ewfa_tab4.csv",
+        "results/tables/ewfa_tab4.md",
+        report(
+            "results/tables/ewfa_tab4.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "ewfa_tab4"},
+        ),
+        "results/tables/ewfa_tab4.tidy.csv",
+    log:
+        "results/logs/tables/ewfa_tab4.log",
+    params:
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.ewfa_tab4 --measurements {input.measurements}"
+        " --config {input.experiment} --lane {input.lane} --out {params.out} 2> {log}"
 
 
 # The best rates over table 1's data sets, beside those of the literature.

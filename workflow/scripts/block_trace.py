@@ -65,22 +65,26 @@ def trace(pattern, text):
 
 def main():
     """Answer one request from stdin on stdout; this process is the simulator's."""
+    from wfa_kernels import PaperDesign
     from wfa_kernels.cuda import edit, edit_wfa
     from wfa_kernels.pairs import PairBatch
 
-    extend, seen, sizes = edit_wfa._follow, [], set()
+    extend, seen, sizes = edit_wfa.matches_on, [], set()
+    text_begins = []
 
-    def watched(packed, text_at, m, n, k, h):
+    def watched(pattern, v, text, h, most):
         # While a kernel runs, the simulator puts its own threads and blocks behind the module's name ``cuda``. The
-        # score is the kernel's own variable, which it sets after the first wavefront, that of score 0.
+        # score is the kernel's own variable, which it sets after the first wavefront, that of score 0. The text lies
+        # behind the pattern in shared memory; the first call is at its beginning.
         score = inspect.currentframe().f_back.f_locals.get("e", 0)
-        seen.append((int(score), int(k), int(edit_wfa.cuda.threadIdx.x)))
+        text_begins.append(int(h))
+        seen.append((int(score), int(h) - text_begins[0] - int(v), int(edit_wfa.cuda.threadIdx.x)))
         sizes.add(int(edit_wfa.cuda.blockDim.x))
-        return extend(packed, text_at, m, n, k, h)
+        return extend(pattern, v, text, h, most)
 
-    edit_wfa._follow = watched
+    edit_wfa.matches_on = watched
     pairs = PairBatch.from_strings(*([sequence.encode()] for sequence in json.load(sys.stdin)))
-    distance = int(edit.align_batch(pairs, "score", "paper", rescue=None).scores[0])
+    distance = int(edit.align_batch(pairs, "score", PaperDesign(), rescue=None).scores[0])
     if max(score for score, _, _ in seen) != distance:
         raise RuntimeError(f"the kernel answered {distance}, which is not the last score that was watched")
     (threads,) = sizes

@@ -1,11 +1,23 @@
-"""The GPU of each host as its races' host cards tell it, and what is known of a GPU's model from config/gpus.csv."""
+"""The GPU of each host, from the host cards of its races and profiles, and what config/gpus.csv knows of its model."""
 
 import csv
 from dataclasses import dataclass, field
 
 from workflow.race import samples
+from workflow.scripts import profiles
 
 MODEL_COLUMNS = ["device", "property", "value", "unit", "source"]
+#: Cores (32-bit floating-point additions a clock) of an SM by compute capability, which no attribute tells: CUDA C++
+#: Programming Guide, table of the throughput of native arithmetic instructions.
+CORES_PER_SM = {
+    "7.0": 64, "7.2": 64, "7.5": 64, "8.0": 64, "8.6": 128, "8.7": 128, "8.9": 128, "9.0": 128, "10.0": 128,
+    "10.3": 128, "11.0": 128, "12.0": 128, "12.1": 128,
+}  # fmt: skip
+#: Where properties() are from that no attribute holds.
+COMPUTED = {
+    "Cores": "SMs times the cores of an SM of that compute capability (CUDA C++ Programming Guide)",
+    "Memory bandwidth": "computed from the memory clock and the bus width",
+}
 
 
 @dataclass(frozen=True)
@@ -13,7 +25,7 @@ class HostGpu:
     """A host's first GPU.
 
     source: "recorded" | "here". card: its host card, {} where no race has one. lane, commit, time_utc: of the race
-    that the card is from.
+    that the card is from; lane "" for a profile.
     """
 
     source: str
@@ -29,6 +41,11 @@ class HostGpu:
         return (self.card.get("gpus") or [{}])[0]
 
     @property
+    def told(self):
+        """{property of thesis Tab 2: value} in the table's units, as the card's gpu_attributes tell it; {} without."""
+        return properties(self.card.get("gpu_attributes") or {})
+
+    @property
     def without(self):
         """Why the host has no GPU to tell of, "" where it has one."""
         if self.gpu:
@@ -41,15 +58,14 @@ class HostGpu:
 def of_hosts(files, here):
     """One HostGpu a host, the recorded ones by name, then this one, which is there even without a race.
 
-    files: race files. here: id of this host. Of a host's cards the newest counts that has the measured bandwidth, else
-    the newest. Raises samples.SamplesError, a ValueError.
+    files: race files (Parquet) and profiles of kernels (JSON). here: id of this host. Of a host's cards the newest
+    counts that has the measured bandwidth and the GPU's attributes, else one of them, else the newest. Raises
+    samples.SamplesError or profiles.ProfileFileError, both ValueErrors.
     """
     found = {}
     for path in files:
-        table, race = samples.read(path)
-        for row in table.slice(0, 1).to_pylist():
-            card = race.get("host_card") or {}
-            host = HostGpu("here" if row["host"] == here else "recorded", row["host"], card, row["lane"],
+        for row, card in _cards(str(path)):
+            host = HostGpu("here" if row["host"] == here else "recorded", row["host"], card, row.get("lane", ""),
                            row["commit"] or "", row["time_utc"] or "")  # fmt: skip
             if host.host not in found or _rank(host) > _rank(found[host.host]):
                 found[host.host] = host
@@ -57,8 +73,48 @@ def of_hosts(files, here):
     return [*(found[name] for name in sorted(found)), this]
 
 
+def _cards(path):
+    """[(row with host, commit and time_utc, host card)] of a file, [] for a race without samples."""
+    if path.endswith(".json"):
+        profile = profiles.read(path, "kernels")
+        return [(profile, profile["host_card"])]
+    table, race = samples.read(path)
+    return [(row, race.get("host_card") or {}) for row in table.slice(0, 1).to_pylist()]
+
+
 def _rank(host):
-    return bool(host.card.get("pcie_gb_s")), bool(host.card), host.time_utc
+    measured = [bool(host.card.get(key)) for key in ("pcie_gb_s", "gpu_attributes")]
+    return sum(measured), bool(host.card), host.time_utc
+
+
+def properties(attributes):
+    """{property of thesis Tab 2: number, or text} from race.gpu_attributes.read(); what it lacks is left out."""
+
+    def of(formula, *keys):
+        values = [attributes.get(key) for key in keys]
+        return None if None in values else formula(*values)
+
+    cores = CORES_PER_SM.get(attributes.get("compute_capability"))
+    found = {
+        "Compute capability": attributes.get("compute_capability"),
+        "SMs": attributes.get("sms"),
+        "Cores": of(lambda sms: sms * cores, "sms") if cores else None,
+        "Maximum warps per SM": of(lambda threads, warp: threads // warp, "threads_per_sm", "warp_threads"),
+        "Register space per SM": of(lambda registers: registers * 4 / 1024, "registers_per_sm"),
+        "Shared memory per SM": of(_kib, "shared_bytes_per_sm"),
+        "Shared memory per block": of(_kib, "shared_bytes_per_block"),
+        "Shared memory per block, opt-in": of(_kib, "shared_bytes_per_block_optin"),
+        "L2 cache size": of(_kib, "l2_bytes"),
+        "Memory clock": of(lambda khz: khz / 1000, "memory_clock_khz"),
+        "Memory bus width": attributes.get("memory_bus_bits"),
+        # Two transfers a clock on every line of the bus.
+        "Memory bandwidth": of(lambda khz, bits: 2 * khz * 1e3 * bits / 8 / 1e9, "memory_clock_khz", "memory_bus_bits"),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _kib(size_bytes):
+    return size_bytes / 1024
 
 
 def models(path):

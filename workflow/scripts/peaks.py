@@ -58,7 +58,7 @@ def standings(table):
     """One Standing a row of ours and host, in the order of the table. table: table.Table."""
     groups = {}
     for line in table.lines:
-        if line.source != "paper" and line.row.tool.startswith("wavebench"):
+        if line.source != "paper" and line.row.tool.startswith("wavebench") and line.row.input == "ascii":
             groups.setdefault((line.row, line.source, line.host), []).append(line)
     return [_standing(lines) for lines in groups.values()]
 

@@ -52,11 +52,11 @@ def race_seconds(plan, cells):
 
 def estimate_minutes(chosen):
     """Estimated minutes of the whole run, from the lane's budgets."""
-    adapters, gpu = aligners.load(), bool(host.gpus())
+    adapters = aligners.load()
     total = FIXED_SECONDS + SCRIPT_SECONDS * (len(chosen.config["tables"]) + len(chosen.config["figures"]))
-    for name in chosen.experiments:
+    for name in filter(chosen.datasets, chosen.experiments):
         plan = race_plan(chosen, name)
-        cells = contestants(plan, adapters, gpu)
+        cells = contestants(plan, adapters, chosen.gpu)
         workers = sum(bool(of_tool) for of_tool in cells.values()) + 1
         each = race_seconds(plan, sum(map(len, cells.values())))
         total += workers * START_SECONDS + len(chosen.datasets(name)) * each
@@ -68,6 +68,9 @@ def describe(chosen):
     name = chosen.lane["name"]
     lines = [f"wavebench: lane {name}, host {host.host_id()}, {host.usable_cores()} cores"]
     for experiment, spec in chosen.experiments.items():
+        if not chosen.raced(experiment):
+            lines.append(f"  {experiment}: no race, it needs a GPU and this host has none; drawn from recorded samples")
+            continue
         datasets = chosen.datasets(experiment)
         real = sum(dataset.startswith("real_") for dataset in datasets)
         sizes = ", ".join(f"{dataset} ({chosen.pairs(dataset):,})" for dataset in datasets)

@@ -21,6 +21,7 @@ COMMAND_LINE = "command line"
 #: Tables and figures that show another experiment than the one of their own name.
 NEEDS = {
     "thesis_tab2": "thesis_tab1",
+    "thesis_tab3": "thesis_tab1",
     "thesis_tab6": "thesis_tab1",
     "thesis_tab7": "thesis_tab9",
     "thesis_fig10": "thesis_tab9",
@@ -34,7 +35,7 @@ class Settings:
 
     config: config.yaml as a dict. lane: the lane's file as a dict. experiments: {id: the experiment's file as a dict}.
     real_rows: the rows of real_data.tsv, as real_data.read_table gives them. notes: what a reader of the plan must
-    know, as sentences.
+    know, as sentences. gpu: whether this host has one.
     """
 
     config: dict
@@ -42,9 +43,18 @@ class Settings:
     experiments: dict
     real_rows: tuple
     notes: tuple = ()
+    gpu: bool = False
+
+    def raced(self, experiment):
+        """Whether this host can race the experiment: one of GPU tools alone has nothing to time without a GPU."""
+        return self.gpu or self.experiments[experiment].get("needs") != "gpu"
 
     def datasets(self, experiment):
-        """Data sets of one experiment in this lane, in order; real ones in the place of their technology."""
+        """Data sets of one experiment that are raced here: those of this lane, in order, real ones in the place of
+        their technology; none where this host cannot race it.
+        """
+        if not self.raced(experiment):
+            return []
         chosen = []
         for name in self.narrowed(experiment)["datasets"]:
             real = [row.dataset for row in self.real_rows if row.technology == name]
@@ -115,14 +125,14 @@ def load(config=None, lane=None, root=ROOT):
         check(values, "config", place)
         _among(values["lane"], lanes, "lane", place)
         _known_scripts(values, root, place)
-    lane_name = lane or config["lane"]
+    lane_name, gpu = lane or config["lane"], bool(host.gpus())
     _among(lane_name, lanes, "lane", COMMAND_LINE)
     if lane_name == "auto":
-        lane_name = "lite" if host.gpus() else "kick"
+        lane_name = "lite" if gpu else "kick"
     rows, notes = _mappable(_real_rows(root / config["real_data"]))
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
-    return Settings(config, _lane(lane_name, root), experiments, rows, notes)
+    return Settings(config, _lane(lane_name, root), experiments, rows, notes, gpu)
 
 
 def _mappable(rows):

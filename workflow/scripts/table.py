@@ -9,12 +9,16 @@ from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, unv
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
 
+#: Ends the id of a tool whose input was packed to 2 bits beforehand.
+PACKED = "@packed"
+
 
 @dataclass(frozen=True)
 class Row:
     """A row of the table. paper_row: its key in config/papers, "" for a tool that the paper lacks.
 
-    tool: id of the tool, raced here or not yet. scope: "score" or "cigar". device: "CPU" or "GPU".
+    tool: id of the tool, raced here or not yet; with "@packed" its times from input packed beforehand, which is another
+    quantity. scope: "score" or "cigar". device: "CPU" or "GPU".
     """
 
     block: str
@@ -23,6 +27,11 @@ class Row:
     device: str
     scope: str
     tool: str
+
+    @property
+    def input(self):
+        """What is timed from: "ascii" or "packed2", as in the samples."""
+        return "packed2" if self.tool.endswith(PACKED) else "ascii"
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,7 @@ class Cell:
     reason: str = ""
     note: str = ""
     record: dict | None = None
+    floor_s: float | None = None  # of a GPU's time: what the letters alone need to reach it
     others: list = field(default_factory=list)  # records of other quantities of the same run
 
     @property
@@ -98,6 +108,13 @@ class Cell:
         return bool(record and record["status"] == "ok" and record["median_s"] is not None and record["pairs"])
 
     @property
+    def unscaled_s(self):
+        """Seconds of the measured pairs alone; None where nothing was measured."""
+        if self.record is None:
+            return self.time_s and self.time_s * self.pairs / self.column.pairs
+        return self.record["median_s"] if self.measured else None
+
+    @property
     def scale(self):
         return self.column.pairs / self.answered
 
@@ -110,9 +127,12 @@ class Cell:
 
     @property
     def gcups(self):
-        """Of the measured pairs; None where some were refused, as their cells were not computed."""
+        """Of the measured pairs; None where some were refused, as their cells were not computed, and for input that
+        was packed beforehand, whose time is not from end to end.
+        """
         record = self.record
         whole = record and self.time_s and self.answered == self.pairs and record["cells"]
+        whole = whole and record["input"] == "ascii"
         return record["cells"] / record["median_s"] / 1e9 if whole else None
 
     @property
@@ -141,10 +161,13 @@ class Cell:
 
 @dataclass
 class Line:
-    """One line of the table: a tool on the paper's machine or on one host at one number of threads."""
+    """One line of the table: a tool on the paper's machine or on one host at one number of threads.
+
+    source: "external" was measured outside the race, on the host that is named.
+    """
 
     row: Row
-    source: str  # "paper" | "recorded" | "here"
+    source: str  # "paper" | "external" | "recorded" | "here"
     host: str
     threads: int | None
     cells: list

@@ -4,22 +4,27 @@ A table script gives a Layout (the paper's rows and columns); build() places the
 measurements in it. Nothing is measured here and no cell is left empty: a cell without a time carries its reason.
 """
 
+from dataclasses import replace
+
+from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
-from workflow.scripts.table import Cell, Line, Table
+from workflow.scripts.table import PACKED, Cell, Line, Table
 from workflow.scripts.table_notes import notes
 from workflow.scripts.tools import tool_id
 
 #: The one time a cell of the table shows, the first of these that a race has.
-CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable")
+CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable", "time_end_to_end_packed")
 
 
-def build(layout, measurements, values, experiment, lane):
+def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=None):
     """The filled table.
 
     measurements: list of dicts of collected rows; those marked main count (not twins, nor the smaller subsets that
-    our kernel runs for ratios). values: papers.read(). experiment, lane: their YAML as dicts.
+    our kernel runs for ratios). values: papers.read(). experiment, lane: their YAML as dicts. peers:
+    table_peers.read(). bandwidths: table_floor.bandwidths().
     """
+    bandwidths = bandwidths or {}
     ours = [m for m in measurements if m["experiment"] == layout.id and m["main"]]
     hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
@@ -30,17 +35,38 @@ def build(layout, measurements, values, experiment, lane):
     for row in rows:
         if row.paper_row:
             lines.append(_paper_line(layout, row, values))
+        lines.extend(table_peers.lines(layout, row, peers))
         for source, host in hosts + here:
+            has_gpu, wire = host in gpu_hosts, bandwidths.get(host)
+            if row.tool == table_floor.FLOOR:
+                lines.append(table_floor.line(row, source, host, layout.columns, wire, has_gpu))
+                continue
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
-            lines.extend(_host_lines(layout, row, source, host, host in gpu_hosts, of_host, chosen, experiment, lane))
-    return Table(layout, lines, notes(lines) + left_out)
+            own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
+            lines.extend(_beside_floor(line, wire) for line in own)
+    shown = {line.host for line in lines if line.source == "external"}
+    outside = [table_peers.provenance(peer) for peer in peers if table_peers.place(peer) in shown]
+    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out)
+
+
+def row_tool(record):
+    """The tool of the row that a measurement belongs to: input packed beforehand has a row of its own."""
+    return tool_id(record) + PACKED * (record["input"] == "packed2")
+
+
+def _beside_floor(line, bandwidth):
+    """The line, with the floor of each of its times from page-locked letters. bandwidth: GB/s or None."""
+    for cell in line.cells:
+        if cell.time_s is not None and cell.record["quantity"] == "time_end_to_end_pinned":
+            cell.floor_s = table_floor.seconds(cell.column, bandwidth)
+    return line
 
 
 def _able_rows(rows, measurements):
     """(rows, notes): without those of a tool's further variant, not in the paper, that can never do their scope."""
     kept, left_out = [], []
     for row in rows:
-        told = [m for m in measurements if (tool_id(m), m["scope"]) == (row.tool, row.scope)]
+        told = [m for m in measurements if (row_tool(m), m["scope"]) == (row.tool, row.scope)]
         further = any(_tool(other) == _tool(row) and other.scope == row.scope for other in kept)
         if further and not row.paper_row and told and all(m["status"] == "unsupported" for m in told):
             left_out.append(f"{row.label} has no row in {row.block!r}: {told[-1]['reason']}")
@@ -65,7 +91,7 @@ def _choose(measurements):
     chosen = {}
     for m in measurements:
         if m["race_id"] == races[(m["source"], m["host"], m["dataset"])][-1]:
-            key = (m["source"], m["host"], tool_id(m), m["scope"], m["threads"], m["dataset"])
+            key = (m["source"], m["host"], row_tool(m), m["scope"], m["threads"], m["dataset"])
             chosen.setdefault(key, []).append(m)
     return chosen
 
@@ -93,7 +119,7 @@ def _paper_line(layout, row, values):
 def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane):
     if row.device == "GPU" and not has_gpu:  # what cannot be installed there is not worth a word of its own
         of_host = [m for m in of_host if m["status"] != "not_installed"]
-    threads = sorted({m["threads"] for m in of_host if tool_id(m) == row.tool and m["scope"] == row.scope})
+    threads = sorted({m["threads"] for m in of_host if row_tool(m) == row.tool and m["scope"] == row.scope})
     lines = []
     for count in threads or [None]:
         cells = []
@@ -128,6 +154,19 @@ def _measured(column, records, layout):
     if cell.pairs != column.pairs:
         cell.note = f"{cell.pairs} of {column.pairs} pairs"
     return cell
+
+
+def other_time(cell, quantity, missing):
+    """A cell like this one with another quantity of the same run as its time. missing: why, where it has none."""
+    if cell.time_s is None:
+        return cell
+    told = [other for other in cell.others if other["quantity"] == quantity and other["median_s"]]
+    if not told:
+        return Cell(cell.column, short="not timed", reason=missing)
+    record = told[0]
+    times = {name: record[key] * cell.scale for name, key in
+             (("time_s", "median_s"), ("low_s", "ci_low_s"), ("high_s", "ci_high_s"))}  # fmt: skip
+    return replace(cell, record=record, others=[], floor_s=None, **times)
 
 
 def _what_was_answered(cell):

@@ -5,7 +5,7 @@ import os
 import click
 import pyarrow.parquet as pq
 
-from workflow.scripts import config_files, papers, table_build, table_output
+from workflow.scripts import config_files, papers, table_build, table_floor, table_output, table_peers
 
 
 def read_yaml(path):
@@ -28,21 +28,25 @@ def command(make_layout):
     """A click command that builds one table. make_layout(experiment, real_rows, measurements) gives its Layout."""
 
     @click.command()
+    @click.argument("races", nargs=-1)
     @click.option("--measurements", required=True, help="Collected measurements (Parquet).")
     @click.option("--paper", required=True, help="The paper's values: config/papers/<id>.csv.")
     @click.option("--config", required=True, help="The experiment: config/experiments/<id>.yaml.")
     @click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
     @click.option("--real-data", default="", help="config/real_data.tsv, for tables of real reads.")
+    @click.option("--peer", "peers", multiple=True, help="External figures: config/peers/<program>_<device>.yaml.")
     @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
-    def main(measurements, paper, config, lane, real_data, out):
+    def main(races, measurements, paper, config, lane, real_data, peers, out):
+        """Draw up the table; RACES are race files whose host cards tell the bandwidth of their GPU."""
         rows = read_measurements(measurements)
         experiment, lane = read_yaml(config), read_yaml(lane)
         try:
             values = papers.read(paper)
             layout = make_layout(experiment, real_data, rows)
+            peers, bandwidths = table_peers.read(peers), table_floor.bandwidths(races)
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-        filled = table_build.build(layout, rows, values, experiment, lane)
+        filled = table_build.build(layout, rows, values, experiment, lane, peers, bandwidths)
         table_output.write_all(filled, out, f"snakemake {os.path.relpath(out)}.md")
 
     return main

@@ -7,10 +7,8 @@ from workflow.scripts.table_text import (
     DETAIL_HEAD,
     HOW_TO_READ,
     detail_rows,
-    pageable_text,
-    pairs_text,
     provenance,
-    recall_text,
+    small_texts,
     threads_text,
     time_text,
     tool_name,
@@ -53,7 +51,7 @@ def _cell_html(table, cell):
         return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
     text = escape(time_text(cell))
     text = f"<s>{text}</s>" if cell.struck else text
-    for small in filter(None, [pageable_text(cell), recall_text(table, cell), pairs_text(cell)]):
+    for small in small_texts(table, cell):
         text += f"<small>{escape(small)}</small>"
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note

@@ -4,10 +4,8 @@ from workflow.scripts.table_text import (
     DETAIL_HEAD,
     HOW_TO_READ,
     detail_rows,
-    pageable_text,
-    pairs_text,
     provenance,
-    recall_text,
+    small_texts,
     threads_text,
     time_text,
     tool_name,
@@ -19,7 +17,7 @@ def _cell_markdown(table, cell):
     if cell.time_s is None:
         return f"*{cell.short}*"
     text = f"~~{time_text(cell)}~~" if cell.struck else time_text(cell)
-    told = " · ".join(filter(None, [text, pageable_text(cell), recall_text(table, cell), pairs_text(cell)]))
+    told = " · ".join([text, *small_texts(table, cell)])
     return told + (f" **({', '.join(cell.marks)})**" if cell.marks else "")
 
 

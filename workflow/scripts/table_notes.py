@@ -11,7 +11,7 @@ def notes(lines):
         found.setdefault(text, []).extend([place] if place else [])
 
     for line in lines:
-        if line.source == "paper":
+        if line.source in ("paper", "external"):
             continue
         for cell in line.cells:
             record, place = cell.record, f"{line.row.label}, {cell.column.name}"

@@ -3,6 +3,8 @@
 import csv
 import os
 
+from workflow.scripts.table import PACKED
+from workflow.scripts.table_floor import FLOOR
 from workflow.scripts.table_html import article, page
 from workflow.scripts.table_markdown import markdown
 
@@ -52,7 +54,8 @@ def _plain(value):
 def _shared(table, line, cell):
     """Fields that csv and tidy rows of a cell have in common."""
     layout, record, column = table.layout, cell.record or {}, cell.column
-    tool, _, variant = (line.row.tool or line.row.label).partition(":") if line.source != "paper" else _paper_name(line)
+    named = line.row.paper_row if line.source == "paper" else line.row.tool or line.row.label
+    tool, _, variant = (named, "", "") if line.source == "paper" else named.removesuffix(PACKED).partition(":")
     return {
         "table": layout.id,
         "tool": record.get("tool") or tool,
@@ -72,10 +75,6 @@ def _shared(table, line, cell):
     }
 
 
-def _paper_name(line):
-    return line.row.paper_row, "", ""
-
-
 def _why(cell):
     return cell.missing
 
@@ -91,7 +90,7 @@ def csv_rows(table):
                 "column": cell.column.name,
                 "pairs_measured": cell.pairs,
                 "pairs_paper": cell.column.pairs,
-                "time_measured_s": record["median_s"] if cell.measured else cell.time_s,
+                "time_measured_s": cell.unscaled_s,
                 "time_s": cell.time_s,
                 "ci_low_s": cell.low_s,
                 "ci_high_s": cell.high_s,
@@ -128,22 +127,29 @@ def tidy_rows(table):
                 "pairs": cell.pairs,
                 "metric": table.layout.metric,
                 "penalties": table.layout.penalties if line.source != "paper" else "",
-                "input": "ascii" if line.source != "paper" else "",
+                "input": line.row.input if line.source != "paper" else "",
             }
-            if line.source == "paper":
-                yield from _paper_values(line, cell, base)
-            elif cell.record is None:
-                yield base | {"quantity": "time_end_to_end", "unit": "s"}
+            if cell.record is None:
+                yield from _stated_values(line, cell, base)
             else:
                 yield from _measured_values(cell, base)
 
 
-def _paper_values(line, cell, base):
-    quantity = "time_end_to_end" if line.row.device == "CPU" else "time_end_to_end_pinned"
-    yield base | {"quantity": quantity, "unit": "s", "value": cell.time_s}
+def _stated_values(line, cell, base):
+    """Of a cell without a measurement of ours: the paper's, an external or a computed value, or none at all."""
+    yield base | {"quantity": _quantity(line.row), "unit": "s", "value": cell.unscaled_s}
     if cell.recall is not None or cell.recall_word:
         status = cell.recall_word or "ok"
         yield base | {"quantity": "recall_affine", "unit": "fraction", "value": cell.recall, "status": status}
+
+
+def _quantity(row):
+    """What the time of a row is called."""
+    if row.tool == FLOOR:
+        return "time_floor"
+    if row.input == "packed2":
+        return "time_end_to_end_packed"
+    return "time_end_to_end" if row.device == "CPU" else "time_end_to_end_pinned"
 
 
 def _measured_values(cell, base):

@@ -6,6 +6,7 @@ from html import escape
 
 from workflow.scripts.table_html import page, wrap
 from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
+from workflow.scripts.table_text import small_texts, time_text
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class Text:
     """One cell as a reader sees it.
 
     small: what stands below the text. mark: a doubt that must be seen. number: set to the right. why: there is no
-    value, and the text says why.
+    value, and the text says why. best: it stands out among its like. struck: it does not count.
     """
 
     text: str
@@ -21,18 +22,31 @@ class Text:
     mark: str = ""
     number: bool = False
     why: bool = False
+    best: bool = False
+    struck: bool = False
 
     @property
     def markdown(self):
-        told = f"*{self.text}*" if self.why else self.text
+        around = "*" if self.why else "~~" if self.struck else "**" if self.best else ""
+        told = f"{around}{self.text}{around}"
         return " · ".join(filter(None, [told, self.small, f"**{self.mark}**" if self.mark else ""])).replace("|", "\\|")
 
     @property
     def html(self):
         kind = ' class="why"' if self.why else ' class="v"' if self.number else ""
+        text = escape(self.text)
+        text = f"<s>{text}</s>" if self.struck else f"<b>{text}</b>" if self.best else text
         small = f"<small>{escape(self.small)}</small>" if self.small else ""
         mark = f'<small class="mark">{escape(self.mark)}</small>' if self.mark else ""
-        return f"<td{kind}>{escape(self.text)}{small}{mark}</td>"
+        return f"<td{kind}>{text}{small}{mark}</td>"
+
+
+def of_cell(filled, cell, best=False):
+    """The Text of a cell of times. filled: the table.Table that it is of."""
+    if cell.time_s is None:
+        return Text(cell.short, why=True)
+    small, marks = " · ".join(small_texts(filled, cell)), ", ".join(cell.marks)
+    return Text(time_text(cell), small, marks, number=True, best=best, struck=cell.struck)
 
 
 @dataclass(frozen=True)

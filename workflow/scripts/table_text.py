@@ -2,7 +2,7 @@
 
 from workflow.scripts.doubts import NOISY
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
-from workflow.scripts.tools import TOOL_NAMES, tool_id
+from workflow.scripts.tools import TOOL_NAMES
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
@@ -38,7 +38,7 @@ def recall_text(table, cell):
 
 def pairs_text(cell):
     """``20K of 10M pairs`` of a time that is scaled, else nothing."""
-    if cell.record is None or cell.pairs == cell.column.pairs:
+    if cell.pairs == cell.column.pairs:
         return ""
     return f"{count(cell.pairs)} of {count(cell.column.pairs)} pairs"
 
@@ -51,9 +51,20 @@ def pageable_text(cell):
     return ""
 
 
+def floor_text(cell):
+    """``1.09 × floor`` of a GPU's time from page-locked letters, where the floor is known; else nothing."""
+    return f"{significant(cell.time_s / cell.floor_s)} × floor" if cell.floor_s else ""
+
+
+def small_texts(table, cell):
+    """What stands below the time of a cell, as a list of texts."""
+    told = [floor_text(cell), pageable_text(cell), recall_text(table, cell), pairs_text(cell)]
+    return [text for text in told if text]
+
+
 def threads_text(line, lines):
     """Threads of a line; ``(all)`` marks the most that its host ran."""
-    if line.row.device == "GPU" and (line.source == "paper" or line.threads):
+    if line.row.device == "GPU" and (line.source in ("paper", "external") or line.threads):
         return "GPU"
     if line.threads is None:
         return "–"
@@ -67,26 +78,33 @@ def where_text(table, line):
     """The paper, or the host with its lanes."""
     if line.source == "paper":
         return table.layout.paper
+    if line.source == "external":
+        return f"external, not raced here: {line.host}"
     told = "this host" if line.source == "here" else f"recorded: {line.host}"
     return f"{told} · {', '.join(line.lanes)}" if line.lanes else told
 
 
 def provenance(table):
     """Sentences on where each column of numbers comes from, and on how steady its machine was."""
-    hosts = {}
-    for line in table.lines:
-        for record in (cell.record for cell in line.cells if cell.record):
-            hosts.setdefault((line.source, line.host), {})[record["race_id"], record["dataset"]] = record
     layout = table.layout
     threads = f"its CPU tools on {layout.paper_threads} threads"
     machines = "; ".join(dict.fromkeys(layout.paper_host.values()))
     yield f"{layout.paper}: {machines}; {threads}; times as printed, in seconds."
+    yield from hosts_notes(table)
+    if not any(line.source == "here" and cell.record for line in table.lines for cell in line.cells):
+        yield "This host: nothing measured yet."
+
+
+def hosts_notes(table):
+    """Of provenance() the sentences on the hosts."""
+    hosts = {}
+    for line in table.lines:
+        for record in (cell.record for cell in line.cells if cell.record):
+            hosts.setdefault((line.source, line.host), {})[record["race_id"], record["dataset"]] = record
     for (source, host), races in hosts.items():
         runs = sorted({(record["lane"], short_commit(record["commit"])) for record in races.values()})
         told = "; ".join(f"lane {lane}, commit {commit}" for lane, commit in runs)
         yield f"{'This host' if source == 'here' else 'Recorded'}: {host} ({told}). {steadiness(races.values())}"
-    if not any(source == "here" for source, _ in hosts):
-        yield "This host: nothing measured yet."
 
 
 def steadiness(races):
@@ -123,7 +141,7 @@ def detail_rows(table):
                 continue
             record = cell.record
             yield [
-                line.row.block, tool_id(record), line.host, str(line.threads), record["dataset"],
+                line.row.block, line.row.tool, line.host, str(line.threads), record["dataset"],
                 f"{significant(record['median_s'])} s",
                 f"{significant(record['ci_low_s'], 4)} – {significant(record['ci_high_s'], 4)} s"
                 if record["ci_low_s"] is not None else "–",

@@ -12,8 +12,9 @@ from workflow.scripts.table_plain import PlainTable, Text, TextLine
 TITLE = "thesis Tab 2 (ewfa Tab 5): properties of the devices"
 CAPTION = (
     "The thesis' GPUs beside the GPU of each host whose races are shown in thesis Tab 1. The thesis' 877 MHz of the "
-    "V100 is its memory clock, not the clock of its SMs. Bandwidths of ours are measured: the fastest of "
-    f"{COPIES} copies of {SIZE_BYTES >> 20} MiB between the host and its first GPU."
+    "V100 is its memory clock, not the clock of its SMs. Bandwidths between host and device of ours are measured: the "
+    f"fastest of {COPIES} copies of {SIZE_BYTES >> 20} MiB between the host and its first GPU. The memory bandwidth is "
+    "theoretical: two transfers a memory clock on every line of the bus."
 )
 COLUMNS = [
     "table", "property", "quantity", "unit", "device", "source", "host", "lane", "value", "status", "commit", "note",
@@ -23,7 +24,10 @@ NOT_PRINTED = "not in the thesis"
 
 @dataclass(frozen=True)
 class Property:
-    """A row. name: the thesis' and config/gpus.csv's. gpu: key of the host card's GPU; copy: of its bandwidths."""
+    """A row. name: the thesis', config/gpus.csv's and gpu_cards.properties()'.
+
+    gpu: key of the host card's GPU, as nvidia-smi tells it; copy: of its bandwidths.
+    """
 
     name: str
     unit: str
@@ -40,14 +44,20 @@ PROPERTIES = (
     Property("Maximum warps per SM", "count", "warps_per_sm"),
     Property("Register space per SM", "KiB", "registers_per_sm"),
     Property("Shared memory per SM", "KiB", "shared_memory_per_sm"),
+    Property("Shared memory per block", "KiB", "shared_memory_per_block"),
+    Property("Shared memory per block, opt-in", "KiB", "shared_memory_per_block_optin"),
     Property("Global memory size", "GiB", "global_memory", gpu="memory_mib"),
     Property("L2 cache size", "KiB", "l2_cache"),
+    Property("Memory clock", "MHz", "memory_clock"),
+    Property("Memory bus width", "bits", "memory_bus_width"),
+    Property("Memory bandwidth", "GB/s", "memory_bandwidth"),
     Property("Host to Device bandwidth", "GB/s", "bandwidth_h2d_pinned", copy="h2d_pinned"),
     Property("Device to Host bandwidth", "GB/s", "bandwidth_d2h_pinned", copy="d2h_pinned"),
     Property("Host to Device bandwidth, ordinary arrays", "GB/s", "bandwidth_h2d_pageable", copy="h2d_pageable"),
     Property("Device to Host bandwidth, ordinary arrays", "GB/s", "bandwidth_d2h_pageable", copy="d2h_pageable"),
 )
 PER_UNIT = {"memory_mib": 1024}  # MiB a GiB
+FROM_THE_DRIVER = "read from the device"
 
 
 @dataclass(frozen=True)
@@ -73,12 +83,15 @@ def known(host, prop, models):
         return _bandwidth(host, prop)
     if prop.gpu:
         return _from_nvidia_smi(host, prop)
+    if prop.name in host.told:
+        value = host.told[prop.name]
+        text = value if isinstance(value, str) else f"{value:.6g}"
+        return Value(text, note=gpu_cards.COMPUTED.get(prop.name, FROM_THE_DRIVER))
     value, source = models.get((host.gpu["name"], prop.name), ("", ""))
-    return (
-        Value(value, note=source)
-        if value
-        else Value(why=f"not known: config/gpus.csv does not tell it of {host.gpu['name']}")
-    )
+    if value:
+        return Value(value, note=source)
+    read = "the driver did not tell it" if host.card.get("gpu_attributes") else "its races did not ask the driver"
+    return Value(why=f"not known: {read}, and config/gpus.csv does not tell it of {host.gpu['name']}")
 
 
 def _bandwidth(host, prop):
@@ -155,8 +168,9 @@ def _provenance(host):
     if host.without:
         return f"{where}: {host.host}: {host.without}."
     more = len(host.card["gpus"]) - 1
+    lane = f"lane {host.lane}" if host.lane else "of its profile"
     return (
-        f"{where}: {host.host}, driver {host.gpu.get('driver')}; host card of {host.time_utc[:10]}, lane {host.lane}, "
+        f"{where}: {host.host}, driver {host.gpu.get('driver')}; host card of {host.time_utc[:10]}, {lane}, "
         f"commit {short_commit(host.commit)}{f'; the first of {more + 1} GPUs' if more else ''}."
     )
 
@@ -194,7 +208,7 @@ def tidy_rows(filled):
 @click.option("--host", required=True, help="Id of this host.")
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(files, paper, gpus, host, out):
-    """Properties of the thesis' GPUs and of those of the hosts of race FILES."""
+    """Properties of the thesis' GPUs and of those of the hosts of FILES, races and profiles."""
     try:
         values, models = papers.read(paper), gpu_cards.models(gpus)
         hosts = gpu_cards.of_hosts(files, host)

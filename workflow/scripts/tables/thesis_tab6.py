@@ -7,7 +7,7 @@ from workflow.scripts.format_numbers import count, significant
 from workflow.scripts.table import Table
 from workflow.scripts.table_cli import read_measurements, read_yaml
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
-from workflow.scripts.table_text import provenance, threads_text, where_text
+from workflow.scripts.table_text import hosts_notes, threads_text, where_text
 from workflow.scripts.tables import thesis_tab1
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -107,12 +107,7 @@ def table(printed, standings, filled):
     notes = [f"† {row['label']}, {row['tool']}: {row['note']}." for row in printed if row["note"]]
     notes.append("Ours: stale: measured with other sources of the tool; race invalid: its twins ran unevenly.")
     ours = Table(filled.layout, [line for standing in standings for line in standing.lines], [])
-    return PlainTable("thesis_tab6", TITLE, CAPTION, HEAD, lines, notes + hosts_notes(ours))
-
-
-def hosts_notes(filled):
-    """Sentences on the hosts; the first of provenance() is on the thesis' times, which are not shown here."""
-    return list(provenance(filled))[1:]
+    return PlainTable("thesis_tab6", TITLE, CAPTION, HEAD, lines, [*notes, *hosts_notes(ours)])
 
 
 def _paper_line(row):

@@ -1,0 +1,93 @@
+"""ewfa Tab 4: threads per block, scaled, the least time of each column marked, and why a host has none."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.synthetic import measurement, write_measurements
+from tests.tables import ROOT, read_csv
+from workflow.scripts.table_output import TIDY_COLUMNS
+from workflow.scripts.tables import ewfa_tab4
+
+H200 = {"tool": "wavebench-edit", "experiment": "ewfa_tab4", "host": "h200-16c", "source": "recorded", "lane": "lite",
+        "gpu": "NVIDIA H200", "pairs": 10**6, "pairs_total": 10**6, "verified": 10**6}  # fmt: skip
+
+
+@pytest.fixture
+def make(tmp_path):
+    """make(row, ...) draws up the table from collected rows and gives the path without suffix."""
+
+    def make(*rows):
+        write_measurements(tmp_path / "m.parquet", list(rows))
+        out = tmp_path / "out/ewfa_tab4"
+        options = {
+            "measurements": tmp_path / "m.parquet",
+            "config": ROOT / "config/experiments/ewfa_tab4.yaml",
+            "lane": ROOT / "config/lanes/kick.yaml",
+            "out": out,
+        }
+        run = CliRunner().invoke(ewfa_tab4.main, [f"--{name}={value}" for name, value in options.items()])
+        assert run.exit_code == 0, run.output
+        return out
+
+    return make
+
+
+def timed(threads, kernel, whole, length=150, **changes):
+    """The two collected rows of one cell of 1M pairs."""
+    shared = H200 | {"variant": f"paper-t{threads}", "dataset": f"uniform_{length}_e10", "race_id": f"r{length}"}
+    for quantity, seconds in (("time_end_to_end_pinned", whole), ("time_kernel", kernel)):
+        interval = {"median_s": seconds, "ci_low_s": seconds * 0.9, "ci_high_s": seconds * 1.1}
+        yield measurement(**{**shared, **interval, "quantity": quantity, **changes})
+
+
+def body(out):
+    """The lines of the Markdown table, each as its cells."""
+    lines = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_times_are_scaled_and_the_least_of_each_column_is_bold(make):
+    out = make(*timed(32, 0.010, 0.050), *timed(64, 0.008, 0.060))
+    (first,), (second,) = ([line for line in body(out) if line[1] == threads] for threads in ("32", "64"))
+    assert first[0] == "recorded: h200-16c · lite"
+    assert first[2:4] == ["0.100 s ±10 % · 1M of 10M pairs", "**0.500 s ±10 %** · 1M of 10M pairs"]
+    assert second[2:4] == ["**0.0800 s ±10 %** · 1M of 10M pairs", "0.600 s ±10 % · 1M of 10M pairs"]
+    assert "<b>0.500 s ±10 %</b>" in Path(f"{out}.html").read_text()
+    row = next(r for r in read_csv(f"{out}.csv") if r["threads_per_block"] == "64" and r["status"] == "ok")
+    assert (row["kernel_s"], row["time_s"], row["least_kernel"], row["least_time"]) == ("0.08", "0.6", "true", "false")
+
+
+def test_wrong_answers_and_uneven_races_are_never_the_least(make):
+    out = make(*timed(32, 0.001, 0.002, recall_native=0.9), *timed(64, 0.008, 0.060))
+    assert [line[3] for line in body(out) if line[1] in ("32", "64") and "h200" in line[0]] == [
+        "~~0.0200 s ±10 %~~ · 1M of 10M pairs · **recall 90 %**", "**0.600 s ±10 %** · 1M of 10M pairs"
+    ]  # fmt: skip
+    out = make(*timed(32, 0.001, 0.002, race_valid=False))
+    assert not [row for row in read_csv(f"{out}.csv") if row["least_time"] == "true"]
+
+
+def test_what_is_missing_says_why(make):
+    out = make()
+    paper, here = body(out)[2:]
+    assert paper[:3] == ["ewfa", "32, 64, 128", "*lost in the source's text*"]
+    assert here[:2] == ["this host", "32 to 1024"] and set(here[2:]) == {"*no GPU: not measured on a host without one*"}
+    out = make(*(row for row in timed(32, 0.01, 0.05) if row["quantity"] != "time_kernel"))
+    (line,) = [line for line in body(out) if line[1] == "32" and "h200" in line[0]]
+    assert line[2] == "*not timed*" and line[3].startswith("**0.500 s")
+    assert line[4:] == ["*not recorded*"] * 4
+    assert all(cell for line in body(out) for cell in line)
+
+
+def test_the_tidy_file_has_every_quantity_of_the_pairs_that_ran(make):
+    rows = read_csv(f"{make(*timed(128, 0.01, 0.05, length=1000))}.tidy.csv")
+    assert list(rows[0]) == TIDY_COLUMNS
+    told = {r["quantity"]: r for r in rows if r["variant"] == "paper-t128" and r["status"] == "ok"}
+    assert (told["time_kernel"]["value"], told["time_kernel"]["pairs"]) == ("0.01", "1000000")
+    assert told["time_end_to_end_pinned"]["value"] == "0.05" and told["time_kernel"]["dataset"] == "uniform_1000_e10"
+
+
+def test_bad_input_is_one_message_and_exit_code_2():
+    run = CliRunner().invoke(ewfa_tab4.main, [f"--{n}=absent" for n in ("measurements", "config", "lane", "out")])
+    assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output

@@ -1,0 +1,88 @@
+"""thesis Tab 1 beyond a plain table of times: packed input, external figures, the floor of a GPU's time."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.synthetic import measurement, race_rows
+from tests.tables import ROOT, cells, drawer, read_csv
+from workflow.race import samples
+from workflow.scripts import peaks, table_build, table_peers
+from workflow.scripts.tables import thesis_tab1
+
+TAB1 = yaml.safe_load((ROOT / "config/experiments/thesis_tab1.yaml").read_text())
+PEER = ROOT / "config/peers/ewfa_gpu_h200.yaml"
+
+
+@pytest.fixture
+def make(tmp_path):
+    """make(table, rows) draws up a table from collected rows and gives the path without suffix."""
+    return drawer(tmp_path)
+
+
+def test_input_packed_beforehand_has_a_row_of_its_own_and_no_rate(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "pairs": 20_000}
+    pinned = measurement(quantity="time_end_to_end_pinned", median_s=0.02, **ours)
+    rows = [measurement(quantity="time_end_to_end_packed", input="packed2", median_s=0.01, **ours), pinned]
+    out = make("thesis_tab1", rows)
+    found = {r["row"]: r for r in cells(out, scope="cigar", dataset="uniform_150_e5", source="here", status="ok")}
+    fast, packed = found["wavebench, fast design (GPU)"], found[thesis_tab1.PACKED_LABEL]
+    assert (fast["time_measured_s"], packed["time_measured_s"]) == ("0.02", "0.01")
+    assert fast["gcups_end_to_end"] and not packed["gcups_end_to_end"] and "another quantity" in packed["row"]
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "time_end_to_end_packed" and r["value"]]
+    assert [(r["tool"], r["variant"], r["input"], r["value"]) for r in tidy] == [
+        ("wavebench-edit", "fast", "packed2", "0.01")
+    ]  # fmt: skip
+    lane = {"name": "tiny", "pairs": {}}
+    filled = table_build.build(thesis_tab1.make_layout(TAB1, "", []), rows[:1], {}, TAB1, lane)
+    assert not any(standing.end_to_end or standing.kernel for standing in peaks.standings(filled))
+
+
+def test_an_external_row_is_scaled_dated_and_no_race(make):
+    out = make("thesis_tab1", [], peers=[PEER])
+    rows = cells(out, source="external")
+    assert {(r["block"], r["tool"], r["status"]) for r in rows} == {("Full alignment, GPU", "ewfa-gpu", "ok")}
+    (short,) = [r for r in rows if r["dataset"] == "uniform_150_e5"]
+    (long,) = [r for r in rows if r["dataset"] == "uniform_1000_e10"]
+    assert (short["time_s"], short["note"]) == ("0.129", "")
+    assert (long["time_measured_s"], long["time_s"]) == ("0.192", "0.96")
+    assert (long["pairs_measured"], long["note"]) == ("2000000", "2M pairs, scaled to 10M")
+    text = Path(f"{out}.md").read_text()
+    assert "| external, not raced here: NVIDIA H200, driver 580.159, day not recorded | GPU | 0.127 s |" in text
+    assert "(CUDA C++, commit 8b7817c)" in text and "No ratio is taken with it." in text
+    tidy = {r["dataset"]: r for r in read_csv(f"{out}.tidy.csv") if r["source"] == "external"}
+    assert (tidy["uniform_1000_e10"]["value"], tidy["uniform_1000_e10"]["pairs"]) == ("0.192", "2000000")
+    assert not cells(make("thesis_tab8", [], peers=[PEER]), source="external")
+
+
+def test_an_external_figure_that_was_not_taken_says_so(make, tmp_path):
+    peer = yaml.safe_load(PEER.read_text())
+    del peer["times"]["uniform_300_e5"]
+    (tmp_path / "peer.yaml").write_text(yaml.safe_dump(peer | {"date": "2026-01-02"}))
+    out = make("thesis_tab1", [], peers=[tmp_path / "peer.yaml"])
+    (cell,) = cells(out, source="external", dataset="uniform_300_e5")
+    assert cell["status"].startswith("not measured: ") and "2026-01-02" in cell["host"]
+    (tmp_path / "peer.yaml").write_text(yaml.safe_dump(peer | {"scope": "cigars"}))
+    with pytest.raises(ValueError, match=r"peer.yaml: key 'scope' must be score or cigar"):
+        table_peers.read([tmp_path / "peer.yaml"])
+
+
+def test_the_floor_is_the_letters_over_the_bandwidth_of_the_host_card(make, tmp_path):
+    shared = {"host": "h200", "source": "recorded", "gpu": "Some GPU"}
+    old = measurement(**shared | {"host": "older"})
+    ours = measurement(tool="wavebench-edit", variant="fast", quantity="time_end_to_end_pinned", pairs=20_000,
+                       median_s=0.0003, **shared)  # fmt: skip
+    card = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0}}}
+    samples.write(tmp_path / "r.parquet", race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, host="h200"), card)
+    out = make("thesis_tab1", [ours, old], races=[tmp_path / "r.parquet"])
+    floor = {(r["host"], r["dataset"]): r for r in cells(out, tool="floor", scope="cigar")}
+    assert float(floor["h200", "uniform_150_e5"]["time_s"]) == pytest.approx(2 * 150 * 10**7 / 50e9)
+    assert float(floor["h200", "uniform_1000_e5"]["time_s"]) == pytest.approx(0.4)
+    assert floor["older", "uniform_150_e5"]["status"].startswith("not known: the host's races are older than")
+    assert floor["this host", "uniform_150_e5"]["status"].startswith("no GPU")
+    text = Path(f"{out}.md").read_text()
+    assert "0.150 s ±" in text and "2.50 × floor" in text and "(50 GB/s on h200)" in text
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "time_floor" and r["status"] == "ok"]
+    assert len(tidy) == 18 and all(r["value"] for r in tidy)
+    assert "× floor" not in Path(f"{make('thesis_tab1', [ours])}.md").read_text()

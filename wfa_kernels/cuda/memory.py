@@ -1,0 +1,58 @@
+"""Device and page-locked memory of this library: every array comes from here, so that what is held is known."""
+
+import threading
+import weakref
+from math import prod
+
+import numpy as np
+from numba import cuda
+
+_lock = threading.Lock()
+_held = {"device": 0, "pinned": 0}
+_peak = dict(_held)
+
+
+class GpuMemoryError(MemoryError):
+    """The GPU, or the host's page-locked memory, has no room for an array."""
+
+
+def device_array(shape, dtype):
+    """An array on the GPU, not cleared. Raises GpuMemoryError."""
+    return _allocate("device", cuda.device_array, shape, dtype)
+
+
+def pinned_array(shape, dtype):
+    """A page-locked NumPy array, not cleared. Raises GpuMemoryError."""
+    return _allocate("pinned", cuda.pinned_array, shape, dtype)
+
+
+def held_bytes(kind):
+    """Bytes of the arrays in use now; kind: "device" or "pinned"."""
+    return _held[kind]
+
+
+def peak_bytes(reset=False):
+    """{"device": bytes, "pinned": bytes}: the most that was held at once since the last reset."""
+    with _lock:
+        if reset:
+            _peak.update(_held)
+        return dict(_peak)
+
+
+def _allocate(kind, make, shape, dtype):
+    size = prod(shape if type(shape) is tuple else (shape,)) * np.dtype(dtype).itemsize
+    try:
+        array = make(shape, dtype)
+    except Exception as error:  # the driver's errors are of several kinds
+        if "OUT_OF_MEMORY" in str(error).upper():
+            raise GpuMemoryError(f"no room for {size} bytes of {kind} memory") from None
+        raise
+    _count(kind, size)
+    weakref.finalize(array, _count, kind, -size)
+    return array
+
+
+def _count(kind, size):
+    with _lock:
+        _held[kind] += size
+        _peak[kind] = max(_peak[kind], _held[kind])

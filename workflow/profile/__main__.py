@@ -1,0 +1,77 @@
+"""``python -m workflow.profile``: read the kernels' counters and a call's timeline from this host's GPU."""
+
+import argparse
+import sys
+
+from workflow.race import kernel_cache
+
+kernel_cache.use()  # before Numba is imported
+
+from simulators import SimulationError  # noqa: E402
+from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
+from workflow.profile import kernels, once, record, timeline  # noqa: E402
+from workflow.profile.cells import ProfileError  # noqa: E402
+from workflow.race.lock import host_lock  # noqa: E402
+
+MEASURES = {"kernels": kernels.measure, "timeline": timeline.measure}
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m workflow.profile", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, told in (
+        ("kernels", "thesis Tab 4 and 5: the three kernels' compiler facts, times and, with ncu, counters"),
+        ("timeline", "thesis Fig 6: when the copies and kernels of a call ran"),
+        ("once", "the calls that `kernels` lets ncu watch; by itself it prints nothing"),
+    ):
+        command = commands.add_parser(name, help=told)
+        command.add_argument(
+            "--data", default="results/data/profile", metavar="DIR",
+            help="folder of <dataset>.arrow; what is not there is simulated into it [%(default)s]",
+        )  # fmt: skip
+        command.add_argument("--pairs", type=_count, default=1_000_000, metavar="N", help="the first N [%(default)s]")
+        if name != "once":
+            command.add_argument("--out", required=True, metavar="FILE.json")
+            command.add_argument("--host", help="id of this host [derived]")
+    return parser
+
+
+def _count(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if number < 1 or number != int(number):
+        raise argparse.ArgumentTypeError(f"must be a number of pairs such as 1000 or 1e6, not {text}")
+    return int(number)
+
+
+def main(arguments=None):
+    """Run one command; a user's mistake is one line on stderr and exit code 2."""
+    asked = _parser().parse_args(arguments)
+    try:
+        problem = gpu_problem()
+        if problem:
+            raise ProfileError(f"{asked.command}: needs an NVIDIA GPU: {problem}")
+        if asked.command == "once":
+            once.run(asked.data, asked.pairs)
+            return 0
+        record.require_writable(asked.out)
+        with host_lock():
+            content = MEASURES[asked.command](asked.data, asked.pairs, _say)
+            record.write(asked.out, asked.command, content, asked.host)
+        _say(f"[profile] {asked.out} written")
+    except (ProfileError, AlignError, PairsError, SimulationError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _say(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""A profile as a file: one JSON that says on which machine, when and from which commit it was read."""
+
+import json
+import os
+
+from workflow.profile.cells import ProfileError
+from workflow.race import provenance
+from workflow.race.host import host_card, host_id
+
+#: Version of the files' layout: what reads them refuses another one.
+LAYOUT = 1
+
+
+def require_writable(path):
+    """Make the folder of a file; raises ProfileError now rather than after the work."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from None
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise ProfileError(f"{path}: cannot be written")
+
+
+def write(path, kind, content, host=None):
+    """Write a profile, whole or not at all. kind: "kernels" | "timeline". content: its own keys, JSON-able."""
+    head = {
+        "kind": kind,
+        "layout": LAYOUT,
+        "host": host or host_id(),
+        "host_card": host_card(host),
+        "commit": provenance.commit(),
+        "time_utc": provenance.now_utc(),
+    }
+    beside = f"{path}.{os.getpid()}.part"
+    with open(beside, "w", encoding="utf-8") as out:
+        json.dump(head | content, out, indent=1)
+        out.write("\n")
+    os.replace(beside, path)

@@ -1,0 +1,83 @@
+# What is read from a GPU itself, where there is one; tables and figure are drawn from recorded profiles, too.
+from wfa_kernels import gpu_problem
+from workflow.scripts import profiles
+
+CAN_PROFILE = bool(host.gpus()) and gpu_problem() is None
+KERNEL_PROFILES = profiles.files("kernels", HOST, CAN_PROFILE)
+
+if CAN_PROFILE:
+
+    # ncu, where it is installed, adds the counters; what it cannot give has its reason in the file.
+    rule profile:
+        input:
+            sources.closure("workflow/profile/__main__.py"),
+        output:
+            f"results/profile/{HOST}/{{kind}}.json",
+        log:
+            f"results/logs/profile/{HOST}/{{kind}}.log",
+        wildcard_constraints:
+            kind="kernels|timeline",
+        threads: workflow.cores
+        resources:
+            race=1,
+        params:
+            host=HOST,
+        shell:
+            "python -m workflow.profile {wildcards.kind} --data results/data/profile --host {params.host}"
+            " --out {output} 2> {log}"
+
+
+# Metrics of the papers' kernels beside the papers' own.
+rule kernel_table:
+    input:
+        modules=lambda wildcards: sources.closure(
+            f"workflow/scripts/tables/{wildcards.table}.py"
+        ),
+        profiles=KERNEL_PROFILES,
+        paper="config/papers/{table}.csv",
+    output:
+        "results/tables/{table}.csv",
+        "results/tables/{table}.md",
+        report(
+            "results/tables/{table}.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "{table}"},
+        ),
+        "results/tables/{table}.tidy.csv",
+    log:
+        "results/logs/tables/{table}.log",
+    wildcard_constraints:
+        table="thesis_tab4|thesis_tab5",
+    params:
+        host=HOST,
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.{wildcards.table} {input.profiles} --paper {input.paper}"
+        " --host {params.host} --out {params.out} 2> {log}"
+
+
+# When copies and kernels of a call ran.
+rule thesis_fig6:
+    input:
+        modules=sources.closure("workflow/scripts/figures/thesis_fig6.py"),
+        profiles=profiles.files("timeline", HOST, CAN_PROFILE),
+    output:
+        report(
+            "results/figures/thesis_fig6.svg",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "thesis_fig6"},
+        ),
+        "results/figures/thesis_fig6.png",
+    log:
+        "results/logs/figures/thesis_fig6.log",
+    params:
+        caption=caption("thesis_fig6"),
+        host=HOST,
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.thesis_fig6 {input.profiles} --host {params.host} --out {params.out} 2> {log}"
+
+
+ruleorder: thesis_fig6 > computed_figure

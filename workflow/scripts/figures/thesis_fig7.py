@@ -1,0 +1,183 @@
+"""thesis Fig 7 (ewfa Fig 5): copies, kernels and total time of eWFA-GPU's design against the nominal errors.
+
+A panel for each host with a GPU that has raced the data sets. The columns are medians over the rounds of a race with
+their 95 % intervals; copies and kernels are the sums of a round's own parts by the GPU's clock.
+"""
+
+import argparse
+import sys
+
+from workflow.race.statistics import median_interval
+from workflow.scripts import plotting, ratios
+from workflow.scripts.doubts import MOST_COVERAGE, refused_share
+from workflow.scripts.format_numbers import count
+from workflow.scripts.tools import tool_id
+
+TOOL = "wavebench-edit:paper"
+PAIRS = 1_000_000
+LENGTH_BP = 1000
+ERRORS = (20, 35, 50, 75, 100)
+#: Errors up to which the papers' kernels align.
+LIMITS = (32, 64, 128)
+#: Column -> quantities of a round that it is the sum of, and its look.
+COLUMNS = {
+    "copies": (("time_h2d", "time_d2h"), plotting.SKY, ""),
+    "kernels": (("time_pack", "time_kernel"), plotting.ORANGE, "////"),
+    "total": (("time_end_to_end_pinned",), plotting.BLUE, ""),
+}
+WIDTH = 0.27
+LINE_INCHES = 0.125
+
+
+def dataset(errors):
+    """Id of the data set with so many nominal errors."""
+    return f"uniform_{LENGTH_BP}_e{100 * errors / LENGTH_BP:g}"
+
+
+def kernel(errors):
+    """``E64``: the smallest of the papers' kernels that so many errors fit in."""
+    return f"E{next(limit for limit in LIMITS if errors <= limit)}"
+
+
+def shown(races):
+    """{host: {data set: Race}}: of several races of a data set the valid, current one nearest to the paper's count."""
+    hosts = {}
+    for race in races:
+        of_host = hosts.setdefault(race.host, {})
+        if race.dataset not in of_host or _rank(race) > _rank(of_host[race.dataset]):
+            of_host[race.dataset] = race
+    return hosts
+
+
+def _rank(race):
+    first = race.rows[0]
+    return race.valid, TOOL not in race.stale, -abs(first["pairs_total"] - PAIRS), first["time_utc"]
+
+
+def breakdown(race):
+    """({column: (median, low, high) in seconds of PAIRS pairs}, pairs that were timed), or why there is none, as text.
+
+    race: ratios.Race, or None.
+    """
+    if race is None:
+        return "not recorded"
+    rows = [row for row in race.rows if tool_id(row) == TOOL and not row["twin"] and row["input"] == "ascii"]
+    timed = [row for row in rows if row["status"] == "ok" and row["value_s"] is not None]
+    if not timed:
+        return next((row["status"].replace("_", " ") for row in rows), "not raced")
+    pairs = max(row["pairs"] for row in timed)
+    first = next(row for row in timed if row["pairs"] == pairs)
+    if first["coverage"] is not None and first["coverage"] < MOST_COVERAGE:
+        return refused_share(first["coverage"])
+    if first["recall_native"] is not None and first["recall_native"] < 1:
+        return "wrong answers"
+    return _columns([row for row in timed if row["pairs"] == pairs], PAIRS / pairs), pairs
+
+
+def _columns(rows, scale):
+    """{column: median and interval}; a column whose parts were not all timed is left out."""
+    rounds = {}
+    for row in rows:
+        rounds.setdefault(row["round"], {})[row["quantity"]] = row["value_s"]
+    found = {}
+    for name, (parts, _, _) in COLUMNS.items():
+        sums = [sum(told[part] for part in parts) for told in rounds.values() if all(part in told for part in parts)]
+        if sums:
+            found[name] = tuple(scale * seconds for seconds in median_interval(sums))
+    return found
+
+
+def draw(races, here=""):
+    """The figure. races: ratios.read() of the experiment's race files. here: id of this host."""
+    hosts = {host: own for host, own in sorted(shown(races).items()) if any(_has_times(race) for race in own.values())}
+    panels = max(1, len(hosts))
+    notes = ["\n".join(_notes(own)) for own in hosts.values()]
+    lines = sum(text.count("\n") + 1 for text in notes)
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.4 + 2.5 * panels + LINE_INCHES * lines, nrows=panels,
+                                squeeze=False)  # fmt: skip
+    for panel, (host, own), text in zip(axes[:, 0], hosts.items(), notes, strict=False):
+        _panel(panel, own)
+        panel.set_title(_title(host, own, here), fontsize=7.5, loc="left")
+        panel.set_xlabel(f"nominal errors, kernel that they need\n{text}", fontsize=7)
+    if not hosts:
+        axes[0, 0].text(0.5, 0.5, "not measured yet: needs a host with a GPU", ha="center")
+        axes[0, 0].axis("off")
+    handles = [plotting.plt.Rectangle((0, 0), 1, 1, **_look(name)) for name in COLUMNS]
+    fig.legend(handles, list(COLUMNS), loc="outside upper center", ncols=len(COLUMNS))
+    return fig
+
+
+def _has_times(race):
+    return not isinstance(breakdown(race), str)
+
+
+def _look(column):
+    _, color, hatch = COLUMNS[column]
+    return {"facecolor": color, "hatch": hatch, "edgecolor": plotting.BLACK, "linewidth": 0.5}
+
+
+def _panel(axes, races):
+    """Three columns a data set, or the reason for having none."""
+    for x, errors in enumerate(ERRORS):
+        told = breakdown(races.get(dataset(errors)))
+        columns, why = ({}, told) if isinstance(told, str) else (told[0], "no time of its parts")
+        for i, name in enumerate(COLUMNS):
+            place = x + (i - 1) * WIDTH
+            if name in columns:
+                median, low, high = (1e3 * seconds for seconds in columns[name])
+                axes.bar(place, median, WIDTH, yerr=[[median - low], [high - median]], capsize=1.5,
+                         error_kw={"elinewidth": 0.8}, **_look(name))  # fmt: skip
+        if len(columns) < len(COLUMNS):
+            axes.text(x, 0.03, why, rotation=90, fontsize=7, ha="center", va="bottom",
+                      transform=axes.get_xaxis_transform())  # fmt: skip
+    kernels = [kernel(errors) for errors in ERRORS]
+    axes.set_xticks(range(len(ERRORS)), [f"{n}\n{name}" for n, name in zip(ERRORS, kernels, strict=True)])
+    for x in range(1, len(ERRORS)):
+        if kernels[x] != kernels[x - 1]:
+            axes.axvline(x - 0.5, color=plotting.GREY, linewidth=0.7, linestyle="--")
+    axes.set_xlim(-0.5, len(ERRORS) - 0.5)
+    axes.set_ylabel("1M pairs of 1000 nt (ms)")
+    axes.grid(True, axis="y")
+    axes.set_axisbelow(True)
+
+
+def _title(host, races, here):
+    first = next(iter(races.values()))
+    gpus = first.card.get("host_card", {}).get("gpus") or [{}]
+    days = sorted(race.rows[0]["time_utc"][:10] for race in races.values())
+    days = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    where = "this host" if host == here else "recorded on"
+    lanes = ", ".join(sorted({race.rows[0]["lane"] for race in races.values()}))
+    told = f"{where} {host}\n{gpus[0].get('name', 'GPU not told')}, lane {lanes}, {days}"
+    doubts = "; stale" * any(TOOL in race.stale for race in races.values())
+    return told + doubts + "; race invalid" * (not all(race.valid for race in races.values()))
+
+
+def _notes(races):
+    """Lines under a host's panel: which data sets ran fewer or more pairs than the paper's."""
+    scaled = {}
+    for errors in ERRORS:
+        told = breakdown(races.get(dataset(errors)))
+        if not isinstance(told, str) and told[1] != PAIRS:
+            scaled.setdefault(told[1], []).append(str(errors))
+    return [f"{', '.join(errors)} errors: scaled from {count(pairs)} pairs" for pairs, errors in scaled.items()]
+
+
+def main(argv=None):
+    """Draw the figure; exit code 2 with one message for input that cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.scripts.figures.thesis_fig7", description=__doc__)
+    parser.add_argument("--samples", nargs="*", default=[], metavar="PARQUET", help="race files, recorded ones too")
+    parser.add_argument("--host", default="", help="id of this host")
+    parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
+    asked = parser.parse_args(argv)
+    try:
+        figure = draw(ratios.read(asked.samples), asked.host)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    plotting.save(figure, asked.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""External rows: what other programs were measured to take outside this project's race, from config/peers."""
+
+from dataclasses import replace
+
+from workflow.scripts import config_files
+from workflow.scripts.format_numbers import count
+from workflow.scripts.table import Cell, Line
+
+
+def read(paths):
+    """The files as dicts, checked against their schema. Raises SettingsError, a ValueError."""
+    found = []
+    for path in paths:
+        peer = config_files.read_yaml(path)
+        config_files.check(peer, "peer", str(path))
+        found.append(peer)
+    return found
+
+
+def lines(layout, row, peers):
+    """The external Lines that belong below a row of a table: of its tool, at its scope, under its metric."""
+    wanted = (row.tool, row.scope, layout.metric)
+    return [_line(layout, row, p) for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted]
+
+
+def _line(layout, row, peer):
+    cells = []
+    for column in layout.columns:
+        told = peer["times"].get(column.dataset)
+        cell = Cell(column)
+        if told is None:
+            cell.short, cell.reason = "not measured", f"{peer['label']} was not measured on this data set"
+        else:
+            cell.pairs, cell.time_s = told["pairs"], told["ms"] / 1e3 * column.pairs / told["pairs"]
+            scaled = f"{count(told['pairs'])} pairs, scaled to {count(column.pairs)}"
+            cell.note = scaled if told["pairs"] != column.pairs else ""
+        cells.append(cell)
+    return Line(replace(row, label=peer["label"]), "external", place(peer), None, cells)
+
+
+def place(peer):
+    """What it ran on and when, in words."""
+    return f"{peer['device']}, driver {peer['driver']}, {day(peer)}"
+
+
+def day(peer):
+    """The day of the measurement in words."""
+    return "day not recorded" if peer["date"] == "unknown" else peer["date"]
+
+
+def provenance(peer):
+    """Sentence on where an external row is from."""
+    return (
+        f"External, not raced here: {peer['label']} ({peer['version']}) on {place(peer)}: {peer['method']}. No ratio "
+        "is taken with it."
+    )
