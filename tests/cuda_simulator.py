@@ -13,11 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, design, source="pageable", letters=None, before=()):
-    """Edit-align lists of bytes in the simulator.
+def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None):
+    """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
-    its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count.
+    its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
+    (mismatch, gap_open, gap_extend); None: edit distance.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "batches"
     (pairs of each)}: a rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels'
     own answers.
@@ -29,6 +30,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "design": design,
         "source": source,
         "letters": letters,
+        "penalties": penalties,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -59,8 +61,9 @@ def main():
 
     from wfa_kernels import designs
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import device, edit, pinned, stream
+    from wfa_kernels.cuda import aligner, device, pinned, stream
     from wfa_kernels.pairs import PairBatch
+    from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
 
     assert device.available() and device.simulated(), device.describe()
@@ -69,7 +72,7 @@ def main():
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
     pairs = {"pageable": lambda same: same, "pinned": pinned.pin, "packed": pinned.pack}[request["source"]](pairs)
     if request["letters"]:
-        edit._MOST_LETTERS, edit._LETTERS_PER_PAIR = request["letters"], 16
+        aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send
@@ -87,12 +90,13 @@ def main():
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
     design = designs.checked(request["design"])
+    penalties = Affine(*request["penalties"]) if request["penalties"] else Edit()
     if request["before"]:
         before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]
-        edit.align_batch(PairBatch.from_strings(*before), request["scope"], design, rescue)
+        aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], design, rescue)
         rescued.clear()
         batches.clear()
-    result = edit.align_batch(pairs, request["scope"], design, rescue)
+    result = aligner.align_batch(pairs, penalties, request["scope"], design, rescue)
     answer = {
         "scores": result.scores.tolist(),
         "status": result.status.tolist(),

@@ -128,7 +128,7 @@ def test_empty_batch(design, scope):
 
 def test_import_needs_no_gpu_and_compiles_nothing():
     code = (
-        "from wfa_kernels.cuda import banded_bpm, compaction, device, edit, edit_wfa;"
+        "from wfa_kernels.cuda import banded_bpm, compaction, device, aligner, affine_bits, edit_wfa;"
         "assert isinstance(device.describe(), str) and isinstance(device.available(), bool);"
         "kernels = [compaction.place_pairs, edit_wfa.vectors_to_runs, edit_wfa.make_kernel(32, True)];"
         "assert not any(kernel.overloads for kernel in kernels)"

@@ -48,20 +48,21 @@ class Cell:
     @property
     def delta(self):
         """Code of u, v = e: outside the matrix, by its binary digits."""
-        return _digits(2 * self.triple[2], self.delta_bits)
+        return digits(2 * self.triple[2], self.delta_bits)
 
     @property
     def delta_at_start(self):
         """Code of u, v at H[0, 0]."""
-        return _digits(2 * self.triple[2] - self.triple[1], self.delta_bits)
+        return digits(2 * self.triple[2] - self.triple[1], self.delta_bits)
 
     @property
     def gap(self):
         """Code of p, q = g."""
-        return _digits(self.triple[1], self.gap_bits)
+        return digits(self.triple[1], self.gap_bits)
 
 
-def _digits(number, bits):
+def digits(number, bits):
+    """The binary digits of number modulo 2 ** bits, the lowest first."""
     return tuple(number >> q & 1 for q in range(bits))
 
 
@@ -86,10 +87,10 @@ def _build(x, o, e, inside, step):
     z = step(circuit, a, b, x)
     z += [ZERO] * ((2 * e).bit_length() - len(z))
     if not inside:
-        forced = zip(_digits(2 * e, len(z)), z, strict=True)
+        forced = zip(digits(2 * e, len(z)), z, strict=True)
         z = [_chosen(circuit, "outside", digit, signal) for digit, signal in forced]
     # u' + e = z - v + e, of the codes: z - (v + e) + 2e, where - n is ~n + 1.
-    shifted = _sum(circuit, z + [ZERO] * (delta_bits - len(z)), _signals(_digits(2 * e + 1, delta_bits)))
+    shifted = _sum(circuit, z + [ZERO] * (delta_bits - len(z)), _signals(digits(2 * e + 1, delta_bits)))
     numbers = {
         "u": _sum(circuit, shifted, [circuit.gate(lambda a: ~a, signal) for signal in v]),
         "v": _sum(circuit, shifted, [circuit.gate(lambda a: ~a, signal) for signal in u]),
@@ -108,14 +109,14 @@ def _by_levels(circuit, a, b, x):
         circuit.gate(lambda a, b, c: a & b & c, "differ", _at_least(circuit, a, least), _at_least(circuit, b, least))
         for least in range(1, x + 1)
     ]
-    digits = []
+    z = []
     for digit in range(x.bit_length()):
         signal = ZERO
         for level, reached in enumerate(levels, 1):  # the digit changes wherever a level of it begins
             if level >> digit & 1 != level - 1 >> digit & 1:
                 signal = circuit.gate(lambda a, b: a ^ b, signal, reached)
-        digits.append(signal)
-    return digits
+        z.append(signal)
+    return z
 
 
 def _by_comparing(circuit, a, b, x):
@@ -123,17 +124,17 @@ def _by_comparing(circuit, a, b, x):
     less = _borrow(circuit, a, b)
     smaller = [circuit.gate(lambda a, b, c: c & a | ~c & b, *pair, less) for pair in zip(a, b, strict=True)]
     more = _at_least(circuit, smaller, x)
-    digits = _digits(x, len(a)) if more != ZERO else [0] * len(a)
-    capped = [_chosen(circuit, more, digit, signal) for digit, signal in zip(digits, smaller, strict=True)]
+    limit = digits(x, len(a)) if more != ZERO else [0] * len(a)
+    capped = [_chosen(circuit, more, digit, signal) for digit, signal in zip(limit, smaller, strict=True)]
     return [circuit.gate(lambda a, b: a & b, "differ", signal) for signal in capped]
 
 
 def _gap(circuit, longer, o):
     """(p - e, its code for the way back) where a gap that is already open costs ``longer`` more than the cell."""
-    digits = _digits(o, o.bit_length())
-    full = o + 1 == 1 << len(digits)  # then whatever is past the digits is enough
+    limit = digits(o, o.bit_length())
+    full = o + 1 == 1 << len(limit)  # then whatever is past the digits is enough
     begins = _at_least(circuit, longer, o + 1 if full else o)
-    gap = [_chosen(circuit, begins, digit, signal) for digit, signal in zip(digits, longer, strict=False)]
+    gap = [_chosen(circuit, begins, digit, signal) for digit, signal in zip(limit, longer, strict=False)]
     if o in (1, 3):  # the digits tell it themselves
         return gap, (gap[0], gap[-1])
     some = _at_least(circuit, longer, 1)
@@ -147,8 +148,8 @@ def _chosen(circuit, condition, digit, signal):
     return circuit.gate(lambda a, b: ~a & b, condition, signal)
 
 
-def _signals(digits):
-    return [ONE if digit else ZERO for digit in digits]
+def _signals(known):
+    return [ONE if digit else ZERO for digit in known]
 
 
 def _sum(circuit, left, right):

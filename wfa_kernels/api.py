@@ -42,10 +42,10 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda" (edit distance so far), or "auto". "auto" is the CPU so far: a process compiles the GPU's
-    kernels for about ten seconds before it is the faster one.
-    design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way (one thread block a pair), to study it; or a
-    PaperDesign.
+    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: a process compiles the GPU's kernels for about ten
+    seconds before it is the faster one.
+    design: of the GPU kernels: "fast", or for edit distance "paper", eWFA-GPU's way (one thread block a pair), to study
+    it, or a PaperDesign.
     algorithm: "wfa", or for edit distance on the CPU "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto"
     picks. threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over these threads.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
@@ -57,8 +57,8 @@ def align(
     _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory)
     design = _design(design, device)
     stem = _stem(algorithm, penalties)
-    if _on_gpu(device, penalties, algorithm):
-        result = _align_cuda(pairs, penalties, scope, design, threads, memory_limit, device_memory)
+    if _on_gpu(device, algorithm):
+        result = _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, device_memory)
         if progress is not None:
             progress(len(pairs))
         return result
@@ -127,9 +127,9 @@ def gpu_kernel_facts(longest_bp, design="paper", scope="cigar"):
 def release_gpu_memory():
     """Give back the device and page-locked memory that align() on a GPU keeps for its next call."""
     _require_gpu()
-    from wfa_kernels.cuda import edit
+    from wfa_kernels.cuda import aligner
 
-    edit.release()
+    aligner.release()
 
 
 def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory):
@@ -188,12 +188,10 @@ def _check_worst_cost(pairs, penalties):
         )
 
 
-def _on_gpu(device, penalties, algorithm):
+def _on_gpu(device, algorithm):
     if device != "cuda":
         return False
     _require_gpu()
-    if isinstance(penalties, Affine):
-        raise AlignError("device 'cuda' serves Edit() so far; use device 'cpu' for gap-affine penalties")
     if algorithm != "auto":
         raise AlignError(f"device 'cuda': the design picks the algorithm, not {algorithm!r}; allowed: auto")
     return True
@@ -217,10 +215,16 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 
 
-def _align_cuda(pairs, penalties, scope, design, threads, memory_limit, device_memory):
-    from wfa_kernels.cuda import edit
+def _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, device_memory):
+    from wfa_kernels.cuda import aligner
+    from wfa_kernels.cuda.packing import MAX_LENGTH
+
+    if design != designs.FAST and isinstance(penalties, Affine):
+        raise AlignError("design 'paper' computes edit distance so far; use design 'fast' for gap-affine penalties")
+    if worst_cost(penalties, MAX_LENGTH, MAX_LENGTH) > MAX_SCORE:  # of longer pairs the CPU is asked
+        _check_worst_cost(pairs, penalties)
 
     def rescue(rows):
-        return _align_cpu("edit_wfa", pairs.take(rows), penalties, scope, threads, memory_limit, None)
+        return _align_cpu(stem, pairs.take(rows), penalties, scope, threads, memory_limit, None)
 
-    return edit.align_batch(pairs, scope, design, rescue, device_memory)
+    return aligner.align_batch(pairs, penalties, scope, design, rescue, device_memory)

@@ -16,10 +16,10 @@ side 2b + 2 - (n - m). The band is laid evenly about diagonals 0 and n - m; a sc
 with a higher one, and one whose lengths differ by B or more, goes to the queue of the next band.
 
 Memory layout. Vectors live in registers. For CIGARs each column leaves two bits a cell in ``columns``, the step that
-leads there if the letters differ (1 'X', 2 'I', 3 'D'), as one uint64 for each 32 diagonals: word w of column j of
-thread g at (j * words + w) * threads + g, so that a warp writes 256 bytes at once. Where two letters are equal the
-diagonal step is optimal, so the way back compares the packed letters, 32 at a time, and reads a column only where they
-differ. A pair with score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
+leads there if the letters differ (1 'X', 2 'I', 3 'D'), as one uint64 for each 32 diagonals: word w of column j at
+j * words + w, each THREADS behind the one before, so that a warp writes 256 bytes at once. Where two letters are equal
+the diagonal step is optimal, so the way back compares the packed letters, 32 at a time, and reads a column only where
+they differ. A pair with score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
 
 Operations, per column and 32 diagonals: about 25 (compare 8, recurrence 9, step 4, loop 4); the way back about 80 an
 error, times the most errors of a warp. Bytes, per column and 32 diagonals: 8 written; per error 96 read (sectors of 32
@@ -28,19 +28,18 @@ need 3 ms for the operations and 5 ms for the bytes; the wire needs 54 ms.
 """
 
 from functools import cache
+from types import SimpleNamespace
 
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
-from wfa_kernels.cuda.device import named
-from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, funnel, letters_from, matches_back
-from wfa_kernels.result import NO_SCORE
+from wfa_kernels.cuda import banded
+from wfa_kernels.cuda.banded import put_before
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from, matches_back
 
 #: Diagonals of the bands, in the order in which a pair tries them.
 BANDS = (32, 64, 128, 256)
-#: Blocks of a launch: 8 for each of the 132 processors of an H100 or H200, as many as their registers hold.
-_BLOCKS = 1056
 
 
 @cuda.jit(device=True, inline="always")
@@ -50,12 +49,12 @@ def _from_bit(first):
 
 
 def make_forward(band, traced):
-    """Device function that computes one pair within a band of ``band`` diagonals; see make_kernel."""
+    """Device function that computes one pair within a band of ``band`` diagonals; see banded.make_kernel."""
     words = band // 32
     words_1, words_2 = words + 1, words + 2  # Numba takes array sizes by name only
 
     @cuda.jit(device=True, inline="always")
-    def forward(pattern, pattern_at, text, text_at, m, n, a, columns, column, threads):
+    def forward(pattern, pattern_at, text, text_at, m, n, a, limit, columns, column):
         """The score within the band. Leaves the columns."""
         b = int32(band - 1) - a
         plus, minus = cuda.local.array(words, uint32), cuda.local.array(words, uint32)
@@ -111,8 +110,8 @@ def make_forward(band, traced):
                         down = uint32((plus[w] << uint32(1)) | before)
                         before = plus[w] >> uint32(31)
                         high, low = uint32(down | across), uint32(down | ~across)  # Numba computes with 64 bits
-                        columns[column + int64(w) * threads] = (uint64(high) << uint64(32)) | uint64(low)
-                column += int64(words) * threads
+                        columns[column + uint64(w * THREADS)] = (uint64(high) << uint64(32)) | uint64(low)
+                column += uint64(words * THREADS)
                 j += int32(1)
             start += int32(LETTERS)
             at += int64(1)
@@ -131,30 +130,16 @@ def make_forward(band, traced):
     return forward
 
 
-@cuda.jit(device=True, inline="always")
-def put_before(runs, at, run, operation, length):
-    """Add ``length`` letters of an operation before those of the open run, (operation, length) in one word, which
-    is written before ``at`` when it ends; (at, the open run)."""
-    if length > int32(0):
-        if run != uint32(0) and run & uint32(15) == operation:
-            run += uint32(length) << uint32(4)
-        else:
-            if run != uint32(0):
-                at -= int64(1)
-                runs[at] = run
-            run = uint32(length) << uint32(4) | operation
-    return at, run
-
-
 def make_backward(band):
-    """Device function that walks the way back of one pair, from its columns and its letters; see make_kernel."""
+    """Device function that walks the way back of one pair, from its columns and its letters; see banded.make_kernel."""
     words = band // 32
 
     @cuda.jit(device=True, inline="always")
-    def backward(pattern, pattern_at, text, text_at, m, n, bit, columns, column, threads, runs, stop):
+    def backward(pattern, pattern_at, text, text_at, m, n, a, columns, column, runs, stop):
         """Where the pair's runs begin: they end before ``stop``."""
         at, run = stop, uint32(0)
         v, h = m, n
+        bit = int32(band - 1) - a - (n - m)
         while v > int32(0) and h > int32(0):
             # A match is never worse than a gap: columns are read where letters differ only.
             matches = matches_back(pattern, int32(pattern_at) + v, text, int32(text_at) + h, min(v, h))
@@ -162,7 +147,8 @@ def make_backward(band):
             v -= matches
             h -= matches
             if v > int32(0) and h > int32(0):
-                codes = columns[column + (int64(h - int32(1)) * int64(words) + int64(bit >> int32(5))) * threads]
+                place = uint32((h - int32(1)) * int32(words) + (bit >> int32(5)))
+                codes = columns[column + uint64(place) * uint64(THREADS)]
                 codes >>= uint64(bit & int32(31))
                 taken = uint32(MISMATCH)
                 if codes & uint64(1) == uint64(0):
@@ -188,89 +174,39 @@ def make_backward(band):
 
 @cache
 def make_kernel(band, traced):
-    """The kernel of one band. band: diagonals, a multiple of 32. traced: whether it leaves CIGAR runs.
+    """The kernel of one band; see banded.make_kernel. band: diagonals, a multiple of 32."""
 
-    Arguments of the kernel:
-    pattern, text: uint64[...], planes of packed letters. shape: uint32[pairs], m | n << 16. place: uint32[2, ...],
-    where each pattern and text begins. pairs: their number (the arrays may be longer). queues: see place_pairs. level:
-    this kernel's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs], NO_SCORE
-    where not certain. runs_at, counts: uint32[pairs], where the runs of each pair begin and how many they are. runs:
-    uint32[...]. columns: uint64[longest text * words * threads of the grid].
-    """
-    forward = make_forward(band, traced)
-    backward = make_backward(band)
+    @cuda.jit(device=True, inline="always")
+    def lay(m, n):
+        return (int32(band - 1) - (n - m)) >> int32(1)
 
-    def banded_bpm(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, columns):
-        shared = cuda.shared.array(2, int32)
-        threads = int64(cuda.gridDim.x) * int64(THREADS)
-        column = int64(cuda.blockIdx.x) * int64(THREADS) + int64(cuda.threadIdx.x)
-        waiting = int64(pairs)
-        if level >= 0:
-            waiting = int64(queues[0, level])
-        base = int64(cuda.blockIdx.x) * int64(THREADS)
-        while base < waiting:
-            at = base + int64(cuda.threadIdx.x)
-            i, m, n, final, score, certain = int32(at), int32(0), int32(0), int32(0), int32(0), False
-            pattern_at, text_at = uint32(0), uint32(0)
-            mine = at < waiting
-            if mine:
-                if level >= 0:
-                    i = queues[level + 1, at]
-                else:
-                    mine = scores[i] != int32(ODD)
-            if mine:
-                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
-                pattern_at, text_at = place[0, i], place[1, i]
-                if abs(n - m) < int32(band):
-                    a = (int32(band - 1) - (n - m)) >> int32(1)
-                    final = int32(band - 1) - a - (n - m)
-                    score = forward(pattern, pattern_at, text, text_at, m, n, a, columns, column, threads)
-                    sure = min(int32(2) * a + int32(1) + (n - m), int32(2) * (int32(band - 1) - a) + int32(1) - (n - m))
-                    certain = score <= sure
-                scores[i] = score if certain else int32(NO_SCORE)
-                if not certain:
-                    send_on(queues, after, i)
-            if traced:
-                room = min(int32(2) * score + int32(1), m + n) if certain else int32(0)
-                start = int64(reserve(queues, room, shared, int32(cuda.threadIdx.x)))
-                if certain:
-                    stop = start + int64(room)
-                    start = backward(
-                        pattern, pattern_at, text, text_at, m, n, final, columns, column, threads, runs, stop
-                    )
-                    runs_at[i] = uint32(start)
-                    counts[i] = uint32(stop - start)
-            base += threads
+    @cuda.jit(device=True, inline="always")
+    def limit(m, n, a):
+        return min(int32(2) * a + int32(2) + (n - m), int32(2) * (int32(band - 1) - a) + int32(2) - (n - m))
 
-    return named(banded_bpm, f"_{band}" + ("_traced" if traced else ""))
+    @cuda.jit(device=True, inline="always")
+    def most_runs(score):
+        return int32(2) * score + int32(1)
+
+    matrix = SimpleNamespace(
+        unit=1,
+        lay=lay,
+        limit=limit,
+        forward=make_forward(band, traced),
+        most_runs=most_runs,
+        backward=make_backward(band),
+    )
+    return banded.make_kernel(f"_bpm_{band}" + ("_traced" if traced else ""), band, traced, matrix)
 
 
-class BandedBpm:
-    """The fast design (see stream.Stream): one kernel a band, one thread a pair."""
+class BandedBpm(banded.Banded):
+    """The fast design of edit distance: one kernel a band, one thread a pair."""
 
+    BANDS = BANDS
     NAMES = tuple(f"band {band}" for band in BANDS)
-    first_level = 0
 
-    def scratch_words(self, pairs, longest):
-        """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
-        return min(_BLOCKS, -(-pairs // THREADS)) * _words_of_block(BANDS[-1], longest)
+    def kernel(self, band, traced):
+        return make_kernel(band, traced)
 
-    def longest(self, scratch_words):
-        """Letters of the longest text that one block of any kernel can do; None: no scratch memory is needed."""
-        return MAX_LENGTH if scratch_words is None else min(MAX_LENGTH, scratch_words // _words_of_block(BANDS[-1], 1))
-
-    def launch(self, level, queue, after, batch, traced, stream):
-        """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
-        blocks = min(_BLOCKS, batch.blocks)
-        if traced:
-            blocks = min(blocks, batch.scratch.size // _words_of_block(BANDS[level], batch.longest))
-        make_kernel(BANDS[level], traced)[blocks, THREADS, stream](
-            *batch.input, queue, after, *batch.output, batch.scratch
-        )
-
-    def finish(self, batch, stream):
-        """Nothing: the kernels leave runs themselves."""
-
-
-def _words_of_block(band, longest):
-    return THREADS * max(1, longest) * (band // 32)
+    def words(self, band, longest):
+        return longest * (band // 32)

@@ -229,6 +229,10 @@ class EditWfa:
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
         return min(MAX_LENGTH, (left // 16 - 1) * LETTERS)
 
+    def last_likely_level(self, longest):
+        """All kernels."""
+        return len(LIMITS) - 1
+
     def launch(self, level, queue, after, batch, traced, stream):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
         blocks = batch.pairs if queue < 0 else min(batch.pairs, _QUEUE_BLOCKS)

@@ -16,7 +16,6 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS, TAIL_WORDS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
@@ -29,8 +28,8 @@ SLOTS = 4
 _AHEAD = 2
 _BATCHES = 1 << 20
 _NO_BATCH = -1
-#: Parts of the device memory for the batches, for the kernels' scratch memory, and for the last kernels' own.
-_BATCHES_SHARE, _SCRATCH_SHARE, _GLOBAL_SHARE = 0.5, 0.25, 0.25
+#: Part of the device memory for the batches; the kernels have the rest.
+_BATCHES_SHARE = 0.5
 #: A level is left out for the batches to come when it fails on more than this part of a batch.
 _TOO_MANY_FAIL = 0.3
 #: Pairs of a batch, as a part of it, that may be left over before every kernel is launched again.
@@ -140,33 +139,39 @@ def letters_within(memory, levels, traced, letters_per_pair):
     return int(_BATCHES_SHARE * memory / (letter + pair / letters_per_pair))
 
 
+def levels_of(design, beyond):
+    """Number of kernels of a design and of those beyond it."""
+    return len(design.NAMES) + (len(beyond.NAMES) if beyond else 0)
+
+
 class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
     design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
     the one to begin with; ``launch(level, queue, after, batch, traced, stream)``, which launches one on the pairs of a
-    queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded_bpm.make_kernel for the
+    queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
     arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest)``, the uint64
-    words of scratch memory for full speed; and ``longest(scratch words)``, the longest sequence that can be done. The
-    kernels of edit_wfa_global come behind its own.
+    words of scratch memory for full speed; ``longest(scratch words)``, the longest sequence that can be done; and
+    ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
+    beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
     must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory. memory: bytes
     of device memory to keep within, of which letters_within tells what the batches take. Raises GpuMemoryError.
     """
 
-    def __init__(self, design, traced, pairs, letters, longest, memory):
+    def __init__(self, design, beyond, traced, pairs, letters, longest, memory):
         self.design, self.traced, self.pairs, self.letters, self.longest = design, traced, pairs, letters, longest
-        self.beyond = GlobalWfa(int(_GLOBAL_SHARE * memory))
-        self.own_levels = len(design.NAMES)
-        self.levels = self.own_levels + len(self.beyond.NAMES)
+        share = int((1 - _BATCHES_SHARE) * memory) // (2 if beyond else 1)
+        self.own_levels, self.levels = len(design.NAMES), levels_of(design, beyond)
+        self.beyond = beyond(share) if beyond else None
         self.slots = [_Slot(pairs, letters, self.levels, traced) for _ in range(SLOTS)]
         self.inward, self.compute, self.outward = cuda.stream(), cuda.stream(), cuda.stream()
         self.sums = device_array(-(-pairs // THREADS), np.int64)
         self.filled = device_array(_BATCHES, np.int64)
         self.flag = device_array(1, np.int64)
         self.runs = device_array(2 * letters if traced else 1, np.uint32)
-        words = min(int(_SCRATCH_SHARE * memory) // 8, design.scratch_words(pairs, longest)) if traced else 1
+        words = min(share // 8, design.scratch_words(pairs, longest)) if traced else 1
         self.scratch = device_array(words, np.uint64)
         self.most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.longest_seen = 0
@@ -190,7 +195,8 @@ class Stream:
             slot.forget()
         # These pairs may be nearer than the last call's.
         self.first_level = max(self.design.first_level, self.first_level - 1)
-        self.last_level = self.levels - 1 if every_level else max(self.first_level, self.own_levels - 1)
+        last = self.levels - 1 if every_level else self.design.last_likely_level(self.longest)
+        self.last_level = max(self.first_level, last)
         self.may_curtail = not every_level
         device.clear(self.filled, 2, self.compute)
         device.clear(self.flag, 2, self.compute)

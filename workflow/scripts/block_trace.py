@@ -65,8 +65,8 @@ def trace(pattern, text):
 
 def main():
     """Answer one request from stdin on stdout; this process is the simulator's."""
-    from wfa_kernels import PaperDesign
-    from wfa_kernels.cuda import edit, edit_wfa
+    from wfa_kernels import Edit, PaperDesign
+    from wfa_kernels.cuda import aligner, edit_wfa
     from wfa_kernels.pairs import PairBatch
 
     extend, seen, sizes = edit_wfa.matches_on, [], set()
@@ -84,7 +84,7 @@ def main():
 
     edit_wfa.matches_on = watched
     pairs = PairBatch.from_strings(*([sequence.encode()] for sequence in json.load(sys.stdin)))
-    distance = int(edit.align_batch(pairs, "score", PaperDesign(), rescue=None).scores[0])
+    distance = int(aligner.align_batch(pairs, Edit(), "score", PaperDesign(), rescue=None).scores[0])
     if max(score for score, _, _ in seen) != distance:
         raise RuntimeError(f"the kernel answered {distance}, which is not the last score that was watched")
     (threads,) = sizes

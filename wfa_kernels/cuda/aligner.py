@@ -1,20 +1,24 @@
-"""Edit distance on the current GPU: a batch through the stream of a design, what it leaves to the caller's rescue."""
+"""A batch on the current GPU: through the stream of a design, and what that leaves to the caller's rescue."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from wfa_kernels.cuda import device, memory
+from wfa_kernels.cuda.affine_bits import AffineBits
 from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
+from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
 from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import PackedPairs, Pool
-from wfa_kernels.cuda.stream import Stream, Timings, letters_within
+from wfa_kernels.cuda.stream import Stream, Timings, letters_within, levels_of
 from wfa_kernels.designs import FAST
 from wfa_kernels.pairs import gather_rows
+from wfa_kernels.penalties import Edit
 from wfa_kernels.result import AlignmentResult
 
 #: Letters of a batch, on each side: few enough to overlap much, enough to fill the GPU and to hide the launches.
@@ -31,22 +35,25 @@ _pool = Pool()
 _lock = threading.Lock()
 
 
-def align_batch(pairs, scope, design, rescue, device_memory=None):
-    """Align a batch by edit distance on the current GPU.
+def align_batch(pairs, penalties, scope, design, rescue, device_memory=None):
+    """Align a batch on the current GPU.
 
-    pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. scope: "score" or "cigar".
-    design: "fast" or a PaperDesign. rescue: callable that takes int64 row numbers and gives the AlignmentResult of
-    those pairs: it gets the pairs that no kernel of the design can do, from another thread while the GPU works on.
-    device_memory: bytes of device memory to keep within, by default half of what is free.
+    pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. penalties: Edit() or
+    Affine(...). scope: "score" or "cigar". design: "fast", or for Edit() a PaperDesign. rescue: callable that takes
+    int64 row numbers and gives the AlignmentResult of those pairs: it gets the pairs that no kernel of the design can
+    do, from another thread while the GPU works on. device_memory: bytes of device memory to keep within, by default
+    half of what is free.
 
     Returns an AlignmentResult, in page-locked memory where the GPU did all pairs, in the order of the batch.
     """
+    way = _Way(penalties, design, scope == "cigar", device_memory)
+    if not way.kernels().NAMES:
+        return rescue(np.arange(len(pairs)))
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
         with _Rescue(rescue) as rescued:
             rescued.hand_over(pairs.odd_rows)
-            result = _align(pairs, scope, design, rescue, device_memory)
-            return rescued.splice_into(result)
-    return _align(pairs, scope, design, rescue, device_memory)
+            return rescued.splice_into(_align(pairs, way, rescue))
+    return _align(pairs, way, rescue)
 
 
 def release():
@@ -56,14 +63,33 @@ def release():
         _pool.clear()
 
 
-def _align(pairs, scope, design, rescue, device_memory, every_level=False):
-    traced, count = scope == "cigar", len(pairs)
+@dataclass(frozen=True)
+class _Way:
+    """What a stream is for."""
+
+    penalties: object
+    design: object
+    traced: bool
+    device_memory: int | None
+
+    @property
+    def beyond(self):
+        return GlobalWfa if isinstance(self.penalties, Edit) else None
+
+    def kernels(self):
+        if not isinstance(self.penalties, Edit):
+            return AffineBits(self.penalties.triple)
+        return BandedBpm() if self.design == FAST else EditWfa(self.design)
+
+
+def _align(pairs, way, rescue, every_level=False):
+    traced, count = way.traced, len(pairs)
     scores = _pool.take(count, np.int32)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
     offsets[0] = 0
     with _Rescue(rescue) as rescued:
         with _lock:  # a stream's buffers serve one batch at a time
-            stream, letters = _stream(pairs, design, traced, device_memory)
+            stream, letters = _stream(pairs, way)
             if stream is None:
                 return rescue(np.arange(count))
             room = _Room(int(count * stream.elements_per_pair) if traced else 0)
@@ -77,7 +103,7 @@ def _align(pairs, scope, design, rescue, device_memory, every_level=False):
             def rescue_again(rows):
                 return rescue(again[rows])
 
-            found = _align(pairs.take(again), scope, design, rescue_again, device_memory, every_level=True)
+            found = _align(pairs.take(again), way, rescue_again, every_level=True)
             rescued.add(again, found)
         return rescued.splice_into(result)
 
@@ -162,36 +188,34 @@ class _Room:
         self.array = larger
 
 
-def _stream(pairs, design, traced, device_memory):
-    """(the stream of that design, letters of a batch): one that is large enough is used again, within its memory.
+def _stream(pairs, way):
+    """(the stream for that, letters of a batch): one that is large enough is used again, within its memory.
 
     No stream where even the smallest batch finds no room.
     """
     total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
     wanted = min(_MOST_LETTERS, max(total // _BATCHES, min(total, _LEAST_LETTERS)))
-    key = design, traced, device_memory
-    kept = _streams.get(key)
+    kept = _streams.get(way)
     if kept is not None and kept.letters < min(wanted, kept.most) or (kept and kept.longest_seen > 2 * kept.longest):
-        _streams.pop(key)
+        _streams.pop(way)
         kept = None
     if kept is None:
-        kept = _streams[key] = _new_stream(pairs, key, wanted)
+        kept = _streams[way] = _new_stream(pairs, way, wanted)
     return kept, min(wanted, kept.letters) if kept else 0
 
 
-def _new_stream(pairs, key, wanted):
-    design, traced, device_memory = key
-    limit = device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
+def _new_stream(pairs, way, wanted):
+    limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
     if memory.held_bytes("device") > limit // 2:  # the other streams' buffers; they come back when they are wanted
         _streams.clear()
     room = limit - memory.held_bytes("device")
-    kernels = BandedBpm() if design == FAST else EditWfa(design)
+    kernels = way.kernels()
     longest = int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
-    most = max(MAX_LENGTH, letters_within(room, len(kernels.NAMES) + 2, traced, _LETTERS_PER_PAIR))
+    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
     letters = min(_MOST_LETTERS, most, 1 << (wanted - 1).bit_length())
     while letters >= min(MAX_LENGTH, _MOST_LETTERS):
         try:
-            stream = Stream(kernels, traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
+            stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
         except GpuMemoryError:  # another process may have taken what was free
             letters, room = letters // 2, room // 2
             continue

@@ -1,0 +1,59 @@
+"""Gap-affine alignment on the GPU: right in the simulator, and on a GPU in agreement with the CPU."""
+
+import pytest
+
+from tests import cuda_simulator, naive
+from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
+
+#: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
+PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
+
+
+def check(pairs, answer, penalties, rescued=()):
+    assert answer["rescued"] == list(rescued)
+    assert not any(answer["status"])
+    for i, (pattern, text) in enumerate(pairs):
+        if i in rescued:
+            assert answer["scores"][i] == 1000 + i
+            continue
+        expected = naive.affine_score(pattern, text, *penalties)
+        assert answer["scores"][i] == expected, (pattern, text)
+        if answer["cigars"] is not None:
+            assert naive.check_cigar(pattern, text, answer["cigars"][i], penalties) == expected
+
+
+@pytest.mark.parametrize("penalties", PENALTIES)
+def test_simulator_agrees_with_naive(penalties):
+    check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), "cigar", "fast", penalties=penalties), penalties)
+
+
+def test_scores_alone_in_many_small_batches():
+    pairs = random_pairs(24, LENGTHS[:9], seed=2)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", "packed", 96, penalties=(2, 3, 1))
+    assert len(answer["batches"]) > 8
+    check(pairs, answer, (2, 3, 1))
+
+
+def test_wider_bands_and_the_host_take_what_a_band_can_not_certify():
+    """The bands of 64, 128, 192 and 384 diagonals certify costs below 2o + e * B, less up to 2: mismatches cost 2."""
+    pairs = [mismatches(count, count + 4) for count in (33, 34, 35, 66, 67, 98, 99, 193, 194)]
+    pairs += [(b"ACGT" * 3 + b"G" * more, b"ACGT" * 3) for more in (63, 64, 127, 192, 383, 384)]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", penalties=(2, 3, 1))
+    check(pairs, answer, (2, 3, 1), rescued=[8, 14])
+
+
+def test_other_letters_are_handed_back():
+    pairs = [(b"ACGT", b"AGGT"), (b"NNNN", b"NNAN"), (b"AC", b"A"), (b"acgt", b"ACGT"), (b"", b"U")]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", penalties=(4, 6, 2))
+    check(pairs, answer, (4, 6, 2), rescued=[1, 3, 4])
+
+
+def test_penalties_of_too_many_digits_are_handed_back():
+    pairs = [(b"ACGT", b"AGGT"), (b"A", b"")]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", penalties=(2**29 - 1, 2**29, 7))
+    check(pairs, answer, None, rescued=[0, 1])
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_empty_batch(scope):
+    assert cuda_simulator.align([], [], scope, "fast", penalties=(2, 3, 1))["scores"] == []

@@ -1,0 +1,162 @@
+"""Gap-affine alignment in bit planes within a band on a GPU: one thread per pair.
+
+Problem: global alignment, a mismatch costs x, a gap of n letters o + n * e.
+
+Recurrence: wfa_kernels.affine_cell. Antidiagonal by antidiagonal, a word of 32 bits is 32 cells (affine_forward).
+
+Exactness. A path that leaves the band at its lower side has a gap of at least a + 1 letters of the pattern and one of
+at least a + 1 + n - m letters of the text: it costs 2o + e * (2a + 2 + n - m) or more. With b = B - 1 - a it costs
+2o + e * (2b + 2 - (n - m)) or more at the upper side. A score below both is the optimum, and no way back of that score
+leaves the band. The other pairs go to the queue of the next band. The score so far of the final diagonal never falls,
+so a thread stops as soon as it is too high.
+
+Memory layout. The planes live in registers. For CIGARs each antidiagonal leaves two uint64 of codes a word: 16 bytes
+for 32 cells, THREADS apart, so that a warp writes 256 bytes at once. Where letters are equal the diagonal step is
+optimal (H[i, j] >= H[i - 1, j - 1], since taking away a letter of each makes nothing dearer), so outside gaps the way
+back compares the packed letters, 32 at a time, and reads codes only where they differ.
+
+Operations, for penalties 2, 3, 1, per antidiagonal and 32 cells: 55 gates, 6 moves of planes, 4 of letters, 3 for
+their comparison, 5 for the score and the loop: 73 (measured: 75, with codes 80). Bytes: 16 written with codes. 10M
+pairs of 150 letters, 300 antidiagonals of one word: 2.3e11 operations, 14 ms of an H200 (16.4 T/s), and 48 GB, 12 ms
+(4.2 TB/s); the wire needs 54 ms. 1M pairs of 1000 letters in bands of 64, 192 and 384 diagonals: 9, 26 and 52 ms and
+8, 23 and 46 ms; the wire 36 ms.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+from wfa_kernels.cuda import banded
+from wfa_kernels.cuda.affine_forward import make_forward
+from wfa_kernels.cuda.banded import put_before
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.packing import matches_back
+from wfa_kernels.penalties import MAX_SCORE
+
+#: Words of the bands, in the order in which a pair tries them, and diagonals of a word.
+_WORDS = (1, 2, 3, 6)
+_WORD = 64
+#: Most words of all planes: they and what is computed with them must fit into a thread's 255 registers.
+_MOST_WORDS = 72
+#: Codes of a side (see affine_cell.Cell).
+_REACHED, _BEGINS = 0, 3
+
+
+@cuda.jit(device=True, inline="always")
+def _code(codes, at, bit):
+    """A side's two digits of one cell, from the word they stand in."""
+    both = codes[at] >> uint64(bit & int32(31))
+    return int32(both & uint64(1)) | int32((both >> uint64(31)) & uint64(2))
+
+
+def _make_backward(words):
+    """The way back of one pair, from its codes and its letters; see banded.make_kernel."""
+
+    @cuda.jit(device=True, inline="always")
+    def backward(pattern, pattern_at, text, text_at, m, n, a, codes, at, runs, stop):
+        end, run, gap = stop, uint32(0), uint32(0)
+        v, h = m, n
+        while v > int32(0) and h > int32(0):
+            if gap == uint32(0):
+                matches = matches_back(pattern, int32(pattern_at) + v, text, int32(text_at) + h, min(v, h))
+                end, run = put_before(runs, end, run, uint32(MATCH), matches)
+                v -= matches
+                h -= matches
+            if v > int32(0) and h > int32(0):
+                bit = (h - v + a) >> int32(1)
+                row = (v + h - (a & int32(1)) - int32(1)) * int32(words) + (bit >> int32(5))
+                place = at + uint64(uint32(row)) * uint64(2 * THREADS)
+                left, above = int32(_BEGINS), int32(_BEGINS)
+                if gap != uint32(DELETION):
+                    left = _code(codes, place, bit)
+                if gap == uint32(DELETION) or (gap == uint32(0) and left != int32(_REACHED)):
+                    above = _code(codes, place + uint64(THREADS), bit)
+                taken = uint32(0)
+                if gap == uint32(0):
+                    taken = uint32(MISMATCH)
+                    if left == int32(_REACHED):
+                        taken = gap = uint32(INSERTION)
+                    elif above == int32(_REACHED):
+                        taken = gap = uint32(DELETION)
+                elif (left if gap == uint32(INSERTION) else above) == int32(_BEGINS):
+                    gap = uint32(0)
+                else:
+                    taken = gap
+                if taken != uint32(0):
+                    end, run = put_before(runs, end, run, taken, int32(1))
+                    if taken != uint32(INSERTION):
+                        v -= int32(1)
+                    if taken != uint32(DELETION):
+                        h -= int32(1)
+        end, run = put_before(runs, end, run, uint32(DELETION), v)
+        end, run = put_before(runs, end, run, uint32(INSERTION), h)
+        if run != uint32(0):
+            end -= int64(1)
+            runs[end] = run
+        return end
+
+    return backward
+
+
+@cache
+def make_kernel(penalties, band, traced):
+    """The kernel of one band; see banded.make_kernel. penalties: (mismatch, gap_open, gap_extend)."""
+    cell = make_cell(*penalties)
+    mismatch, gap_open, gap_extend = cell.triple
+    dearest = min(mismatch, gap_open + gap_extend)  # the least that a run other than of matches costs
+
+    @cuda.jit(device=True, inline="always")
+    def lay(m, n):
+        a = (int32(band - 1) - (n - m)) >> int32(1)
+        return a - ((n - m + a) & int32(1))
+
+    @cuda.jit(device=True, inline="always")
+    def limit(m, n, a):
+        below = int32(2) * a + int32(2) + (n - m)
+        above = int32(2) * (int32(band - 1) - a) + int32(2) - (n - m)
+        return int32(2 * gap_open) + int32(gap_extend) * min(below, above)
+
+    @cuda.jit(device=True, inline="always")
+    def most_runs(score):
+        return int32(2) * (score // int32(dearest)) + int32(1)
+
+    matrix = SimpleNamespace(
+        unit=cell.divisor,
+        lay=lay,
+        limit=limit,
+        forward=make_forward(cell.triple, band // _WORD, traced),
+        most_runs=most_runs,
+        backward=_make_backward(band // _WORD),
+    )
+    name = "_".join(["_affine", *map(str, penalties), str(band)] + ["traced"] * traced)
+    return banded.make_kernel(name, band, traced, matrix)
+
+
+def bands(penalties):
+    """Diagonals of the bands; none for penalties whose numbers take too many planes, or whose scores over 32 bits."""
+    cell = make_cell(*penalties)
+    planes = 2 * (cell.delta_bits + cell.gap_bits)
+    _, gap_open, gap_extend = penalties
+    highest = 2 * gap_open + gap_extend * (_WORD * _WORDS[-1] + 1)
+    return tuple(_WORD * words for words in _WORDS if words * planes <= _MOST_WORDS and highest <= MAX_SCORE)
+
+
+class AffineBits(banded.Banded):
+    """The fast design of gap-affine alignment: one kernel a band, one thread a pair.
+
+    penalties: (mismatch, gap_open, gap_extend).
+    """
+
+    def __init__(self, penalties):
+        self.penalties = penalties
+        self.BANDS = bands(penalties)
+        self.NAMES = tuple(f"band {band}" for band in self.BANDS)
+
+    def kernel(self, band, traced):
+        return make_kernel(self.penalties, band, traced)
+
+    def words(self, band, longest):
+        return 2 * longest * 2 * (band // _WORD)

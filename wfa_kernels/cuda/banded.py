@@ -1,0 +1,138 @@
+"""The kernel of every banded matrix, one thread per pair, whatever is computed within the band; and how it is launched.
+
+The band is laid evenly about diagonals 0 and n - m. A pair whose score within the band may not be the optimum, and one
+whose lengths differ by the band or more, goes to the queue of the next band.
+"""
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
+from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.packing import MAX_LENGTH
+from wfa_kernels.result import NO_SCORE
+
+#: Blocks of a launch: 8 for each of the 132 processors of an H100 or H200, as many as their registers hold.
+_BLOCKS = 1056
+
+
+@cuda.jit(device=True, inline="always")
+def put_before(runs, at, run, operation, length):
+    """Add ``length`` letters of an operation before those of the open run, (operation, length) in one word, which
+    is written before ``at`` when it ends; (at, the open run)."""
+    if length > int32(0):
+        if run != uint32(0) and run & uint32(15) == operation:
+            run += uint32(length) << uint32(4)
+        else:
+            if run != uint32(0):
+                at -= int64(1)
+                runs[at] = run
+            run = uint32(length) << uint32(4) | operation
+    return at, run
+
+
+def make_kernel(name, band, traced, matrix):
+    """The kernel of one band of ``band`` diagonals. traced: whether it leaves CIGAR runs. name: of the kernel.
+
+    matrix: namespace of the device functions that compute it: lay(m, n) -> a, where the band reaches down to diagonal
+    -a; limit(m, n, a), below which a score within the band is the optimum; forward(pattern, pattern_at, text, text_at,
+    m, n, a, limit, steps, at) -> the score within the band (or what is not below the limit), leaving what the way back
+    needs in ``steps`` from ``at`` on, each uint64 THREADS behind the one before; most_runs(score) of a CIGAR;
+    backward(pattern, ..., m, n, a, steps, at, runs, stop) -> where the pair's runs begin, that end before ``stop``.
+    And a number: unit, what scores are multiples of.
+
+    Arguments of the kernel:
+    pattern, text: uint64[...], planes of packed letters. shape: uint32[pairs], m | n << 16. place: uint32[2, ...],
+    where each pattern and text begins. pairs: their number (the arrays may be longer). queues: see place_pairs. level:
+    this kernel's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs], NO_SCORE
+    where not certain. runs_at, counts: uint32[pairs], where the runs of each pair begin and how many they are. runs:
+    uint32[...]. steps: uint64[...], an equal part for each block.
+    """
+
+    unit = matrix.unit
+    lay, limit_of, forward, most_runs, backward = (
+        getattr(matrix, name) for name in ("lay", "limit", "forward", "most_runs", "backward")
+    )
+
+    def banded(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, steps):
+        shared = cuda.shared.array(2, int32)
+        part = int64(steps.shape[0]) // int64(cuda.gridDim.x)
+        step_at = uint64(int64(cuda.blockIdx.x) * part + int64(cuda.threadIdx.x))
+        waiting = int64(pairs)
+        if level >= 0:
+            waiting = int64(queues[0, level])
+        base = int64(cuda.blockIdx.x) * int64(THREADS)
+        while base < waiting:
+            at = base + int64(cuda.threadIdx.x)
+            i, m, n, a, score = int32(at), int32(0), int32(0), int32(0), int32(0)
+            room, sure = int32(0), False
+            pattern_at, text_at = uint32(0), uint32(0)
+            mine = at < waiting
+            if mine:
+                if level >= 0:
+                    i = queues[level + 1, at]
+                else:
+                    mine = scores[i] != int32(ODD)
+            if mine:
+                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+                pattern_at, text_at = place[0, i], place[1, i]
+                if abs(n - m) < int32(band):
+                    a = lay(m, n)
+                    limit = limit_of(m, n, a)
+                    score = forward(pattern, pattern_at, text, text_at, m, n, a, limit, steps, step_at)
+                    sure = score < limit
+                scores[i] = score * int32(unit) if sure else int32(NO_SCORE)
+                if not sure:
+                    send_on(queues, after, i)
+            if traced:
+                if sure:
+                    room = min(most_runs(score), m + n)
+                start = int64(reserve(queues, room, shared, int32(cuda.threadIdx.x)))
+                if sure:
+                    stop = start + int64(room)
+                    start = backward(pattern, pattern_at, text, text_at, m, n, a, steps, step_at, runs, stop)
+                    runs_at[i] = uint32(start)
+                    counts[i] = uint32(stop - start)
+            base += int64(cuda.gridDim.x) * int64(THREADS)
+
+    return named(banded, name)
+
+
+class Banded:
+    """A design (see stream.Stream) whose kernels are bands of one matrix. Subclasses have
+
+    BANDS, the diagonals of each; ``kernel(band, traced)``; ``words(band, longest)``, uint64 words of ``steps`` that one
+    pair of sequences of up to ``longest`` letters takes; and NAMES.
+    """
+
+    first_level = 0
+
+    def scratch_words(self, pairs, longest):
+        """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
+        return min(_BLOCKS, -(-pairs // THREADS)) * self._block_words(self.BANDS[-1], longest)
+
+    def longest(self, scratch_words):
+        """Letters of the longest sequence that one block of any kernel can do; None: no scratch memory is needed."""
+        return (
+            MAX_LENGTH
+            if scratch_words is None
+            else min(MAX_LENGTH, scratch_words // self._block_words(self.BANDS[-1], 1))
+        )
+
+    def last_likely_level(self, longest):
+        """The first band half as wide as the sequences are long: kernels take seconds to compile."""
+        return next((i for i, band in enumerate(self.BANDS) if 2 * band >= longest), len(self.BANDS) - 1)
+
+    def launch(self, level, queue, after, batch, traced, stream):
+        """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
+        blocks = min(_BLOCKS, batch.blocks)
+        if traced:
+            blocks = min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest))
+        self.kernel(self.BANDS[level], traced)[blocks, THREADS, stream](
+            *batch.input, queue, after, *batch.output, batch.scratch
+        )
+
+    def finish(self, batch, stream):
+        """Nothing: the kernels leave runs themselves."""
+
+    def _block_words(self, band, longest):
+        return THREADS * self.words(band, max(1, longest))

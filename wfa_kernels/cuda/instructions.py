@@ -1,0 +1,84 @@
+"""Single instructions, and circuits of them, for kernels: they compile faster and better than Python's operators."""
+
+from functools import cache
+
+from wfa_kernels.cuda.device import simulated
+from wfa_kernels.gates import ONE, ZERO
+
+_WORD = 0xFFFFFFFF
+
+
+def make_circuit(gates, inputs, outputs, name):
+    """A function for kernels that computes a circuit, one LOP3 a gate: tuple of uint32 words to tuple of uint32 words.
+
+    inputs: names of signals, in order. outputs: signals. name: one of its own for every circuit.
+    """
+    return _simulated(gates, inputs, outputs) if simulated() else _intrinsic(gates, inputs, outputs, name)
+
+
+@cache
+def make_funnel():
+    """A function for kernels, (low, high, shift): the low word of the uint32 words shifted right together."""
+    if simulated():
+        from numba import uint32
+
+        return lambda low, high, shift: uint32((int(high) << 32 | int(low)) >> (int(shift) & 31) & _WORD)
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    word = ir.IntType(32)
+
+    def funnel(typing_context, low, high, shift):
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(word, [word] * 3)
+            return builder.call(ir.InlineAsm(kind, "shf.r.wrap.b32 $0, $1, $2, $3;", "=r,r,r,r"), arguments)
+
+        return types.uint32(types.uint32, types.uint32, types.uint32), generate
+
+    return _named(intrinsic(funnel), "funnel")
+
+
+def _named(made, name):
+    """Numba's cache of compiled kernels tells functions by this; by default it is another one in every process."""
+    made._set_uuid(name)
+    return made
+
+
+def _simulated(gates, inputs, outputs):
+    from numba import uint32
+
+    def function(words):
+        known = {ZERO: 0, ONE: _WORD} | {signal: int(word) for signal, word in zip(inputs, words, strict=True)}
+        for gate in gates:
+            known[gate.name] = gate.value(*(known[signal] for signal in gate.inputs)) & _WORD
+        return tuple(uint32(known[signal]) for signal in outputs)
+
+    return function
+
+
+def _intrinsic(gates, inputs, outputs, name):
+    """Written as LLVM code: the compiler would split gates into operations, and not find all of them again."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    word = ir.IntType(32)
+    signature = types.UniTuple(types.uint32, len(outputs))(types.UniTuple(types.uint32, len(inputs)))
+
+    def typed(typing_context, words):
+        def generate(context, builder, signature, arguments):
+            known = {ZERO: word(0), ONE: word(_WORD)}
+            known |= {signal: builder.extract_value(arguments[0], i) for i, signal in enumerate(inputs)}
+            for gate in gates:
+                operands = [known[signal] for signal in gate.inputs]
+                operands += operands[:1] * (3 - len(operands))  # the table does not depend on these
+                lop3 = ir.InlineAsm(
+                    ir.FunctionType(word, [word] * 3), f"lop3.b32 $0, $1, $2, $3, {gate.table};", "=r,r,r,r"
+                )
+                known[gate.name] = builder.call(lop3, operands)
+            return context.make_tuple(builder, signature.return_type, [known[signal] for signal in outputs])
+
+        return signature, generate
+
+    return _named(intrinsic(typed), name)
