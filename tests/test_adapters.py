@@ -46,6 +46,8 @@ TOOLS = {
     "wavebench-wfa:pool": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
     "wavebench-ond:cpu": (EDIT_JOBS, nothing),
+    "wavebench-affine:fast": (ALL_JOBS - EDIT_JOBS, nothing),
+    "wavebench-affine:fast@pageable": (ALL_JOBS - EDIT_JOBS, nothing),
     "wavebench-edit:fast": (EDIT_JOBS, nothing),
     "wavebench-edit:fast@pageable": (EDIT_JOBS, nothing),
     "wavebench-edit:paper": (EDIT_JOBS, nothing),
@@ -61,7 +63,7 @@ def installed(tool):
     try:
         adapter.version()
     except ToolMissing as reason:
-        assert tool.startswith(("wfa2-lib:", "wavebench-edit:")), (
+        assert tool.startswith(("wfa2-lib:", "wavebench-affine:", "wavebench-edit:")), (
             f"the lock installs {tool}, yet it is missing: {reason}"
         )
         pytest.skip(f"{tool}: {reason}")

@@ -56,6 +56,18 @@ def test_an_external_row_is_scaled_dated_and_no_race(make):
     assert not cells(make("thesis_tab8", [], peers=[PEER]), source="external")
 
 
+def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
+    peers = sorted((ROOT / "config/peers").glob("*.yaml"))
+    rows = cells(make("thesis_tab8", [], peers=peers), source="external")
+    assert {r["tool"] for r in rows} == {"adept", "cudaaligner", "wfa-gpu"}
+    by_cell = {(r["tool"], r["scope"], r["dataset"]): r for r in rows}
+    slow = by_cell["wfa-gpu", "cigar", "uniform_10000_e10"]
+    assert (slow["time_s"], slow["note"]) == ("19.56", "19K pairs, scaled to 100K")
+    assert by_cell["wfa-gpu", "score", "uniform_1000_e5"]["note"] == "1M pairs, scaled to 10M"
+    assert by_cell["adept", "cigar", "uniform_150_e2"]["status"].startswith("not measured: ")
+    assert not cells(make("thesis_tab9", [], peers=peers), source="external")
+
+
 def test_an_external_figure_that_was_not_taken_says_so(make, tmp_path):
     peer = yaml.safe_load(PEER.read_text())
     del peer["times"]["uniform_300_e5"]

@@ -1,15 +1,17 @@
-"""This project's own kernels: each algorithm on one CPU thread, WFA on a pool of them, edit distance on the GPU."""
+"""This project's own kernels: each algorithm on one CPU thread, WFA on a pool of them, and those of the GPU."""
 
 import re
 
 import wfa_kernels
-from wfa_kernels import Affine, PaperDesign
+from wfa_kernels import Affine, Edit, PaperDesign
 from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
 
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {"wfa": ("edit_wfa", "affine_wfa"), "bpm": ("bpm",), "ond": ("ond",)}
 #: Threads per block of the papers' design that are raced (journal Table 4).
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
+#: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
+_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa"), Affine: ("affine_", "instructions", "gates")}
 _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
@@ -62,17 +64,18 @@ class Wavebench(Adapter):
 
 
 class WavebenchGpu(Adapter):
-    """Edit distance of wfa_kernels.align() on the GPU by one of its designs.
+    """wfa_kernels.align() on the GPU by one of its designs.
 
-    source: where the pairs lie when the clock starts: "pinned", page-locked; "pageable", in ordinary arrays, as a
-    caller has them; "packed", page-locked and packed to 2 bits. One tool under several ids: the samples differ in
-    their quantity only. block_threads: of the papers' design, in place of its own.
+    penalties: Edit or Affine, what the tool computes. source: where the pairs lie when the clock starts: "pinned",
+    page-locked; "pageable", in ordinary arrays, as a caller has them; "packed", page-locked and packed to 2 bits. One
+    tool under several ids: the samples differ in their quantity only. block_threads: of the papers' design, in place of
+    its own.
     """
 
-    tool = "wavebench-edit"
     device = "cuda"
 
-    def __init__(self, design, source="pinned", block_threads=None):
+    def __init__(self, penalties, design, source="pinned", block_threads=None):
+        self.penalties, self.tool = penalties, f"wavebench-{penalties.__name__.lower()}"
         self.variant = design if block_threads is None else f"{design}-t{block_threads}"
         self.design = design if block_threads is None else PaperDesign(block_threads)
         self.source, self.quantity = source, f"time_end_to_end_{source}"
@@ -85,9 +88,11 @@ class WavebenchGpu(Adapter):
 
     @property
     def sources(self):
-        """Every file of the GPU's side, and what it imports of the library."""
+        """Every file of the GPU's side and what it imports of the library, but what only the other tool needs."""
         kernels = [path.stem for path in (ROOT / "wfa_kernels/cuda").glob("*.py") if path.stem != "__init__"]
-        return imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
+        found = imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
+        others = [part for penalties, parts in _GPU_TOOLS.items() if penalties is not self.penalties for part in parts]
+        return tuple(path for path in found if not any(part in path for part in others))
 
     def version(self):
         """The library's version, where a GPU is usable."""
@@ -97,8 +102,10 @@ class WavebenchGpu(Adapter):
         return wfa_kernels.__version__
 
     def unsupported(self, job):
-        """Gap-affine kernels for the GPU are not built yet."""
-        return "gap-affine alignment on the GPU is not built yet" if isinstance(job.penalties, Affine) else None
+        """Each tool has kernels for its own penalties."""
+        if isinstance(job.penalties, self.penalties):
+            return None
+        return "computes edit distance only" if self.penalties is Edit else "computes gap-affine alignment only"
 
     def prepare(self, pairs, job):
         """Page-lock the letters, or pack them, where they shall be."""
@@ -146,6 +153,7 @@ def imported(starts, device):
 def adapters():
     """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory."""
     on_cpu = [*(Wavebench(algorithm) for algorithm in _KERNELS), Wavebench("wfa", pool=True)]
-    on_gpu = [WavebenchGpu(design, source) for design in ("fast", "paper") for source in ("pinned", "pageable")]
-    swept = [WavebenchGpu("paper", block_threads=threads) for threads in _BLOCK_THREADS]
-    return on_cpu + on_gpu + [WavebenchGpu("fast", "packed"), *swept]
+    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast")
+    on_gpu = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
+    swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
+    return on_cpu + on_gpu + [WavebenchGpu(Edit, "fast", "packed"), *swept]

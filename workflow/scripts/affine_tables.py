@@ -1,9 +1,11 @@
 """What thesis Tab 8 and Tab 9 share: their rows, machine and penalties."""
 
 from workflow.scripts.table import Layout, Row, with_unlisted_tools
+from workflow.scripts.tools import TOOL_NAMES
 
 PAPER_HOST = {"CPU": "Intel Xeon W-2155, 10 cores", "GPU": "NVIDIA GeForce RTX 3080 10 GB"}
 PAPER_THREADS = 10
+FAST = "wavebench-affine:fast"
 #: Tools that the thesis lacks join the block of their scope.
 BLOCKS = {"GPU": None, "CPU": "cigar", "CPU, distance only (not in the thesis)": "score"}
 #: Tools without an adapter of their own carry the id under which an external program can be configured.
@@ -13,7 +15,9 @@ ROWS = (
     Row("GPU", "NVBio", "NVBio (GPU)", "GPU", "cigar", "nvbio"),
     Row("GPU", "CudaAligner (edit distance)", "CudaAligner (GPU, edit distance only)", "GPU", "cigar", "cudaaligner"),
     Row("GPU", "WFA-GPU", "WFA-GPU (GPU)", "GPU", "cigar", "wfa-gpu"),
+    Row("GPU", TOOL_NAMES[FAST], "", "GPU", "cigar", FAST),
     Row("GPU", "WFA-GPU (distance)", "WFA-GPU(distance) (GPU)", "GPU", "score", "wfa-gpu"),
+    Row("GPU", f"{TOOL_NAMES[FAST]} (distance)", "", "GPU", "score", FAST),
     Row("CPU", "SeqAn", "Seqan (CPU)", "CPU", "cigar", "seqan"),
     Row("CPU", "Parasail (striped)", "Parasail(strip) (CPU)", "CPU", "cigar", "parasail:striped"),
     Row("CPU", "Parasail (scan)", "Parasail(scan) (CPU)", "CPU", "cigar", "parasail:scan"),

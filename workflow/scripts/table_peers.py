@@ -18,9 +18,10 @@ def read(paths):
 
 
 def lines(layout, row, peers):
-    """The external Lines that belong below a row of a table: of its tool, at its scope, under its metric."""
-    wanted = (row.tool, row.scope, layout.metric)
-    return [_line(layout, row, p) for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted]
+    """The external Lines that belong below a row of a table: of its tool, scope and metric, with a column measured."""
+    wanted, datasets = (row.tool, row.scope, layout.metric), {column.dataset for column in layout.columns}
+    fitting = [p for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted and datasets & p["times"].keys()]
+    return [_line(layout, row, peer) for peer in fitting]
 
 
 def _line(layout, row, peer):
@@ -32,8 +33,9 @@ def _line(layout, row, peer):
             cell.short, cell.reason = "not measured", f"{peer['label']} was not measured on this data set"
         else:
             cell.pairs, cell.time_s = told["pairs"], told["ms"] / 1e3 * column.pairs / told["pairs"]
-            scaled = f"{count(told['pairs'])} pairs, scaled to {count(column.pairs)}"
-            cell.note = scaled if told["pairs"] != column.pairs else ""
+            measured = told.get("extrapolated_from", told["pairs"])
+            scaled = f"{count(measured)} pairs, scaled to {count(column.pairs)}"
+            cell.note = scaled if measured != column.pairs else ""
         cells.append(cell)
     return Line(replace(row, label=peer["label"]), "external", place(peer), None, cells)
 

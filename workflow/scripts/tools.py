@@ -14,6 +14,7 @@ TOOL_NAMES = {
     "wavebench-wfa:pool": "wavebench WFA (CPU, own thread pool)",
     "wavebench-bpm:cpu": "wavebench BPM (CPU)",
     "wavebench-ond:cpu": "wavebench O(ND) (CPU)",
+    "wavebench-affine:fast": "wavebench, fast design (GPU)",
     "wavebench-edit:fast": "wavebench, fast design (GPU)",
     "wavebench-edit:paper": "wavebench, eWFA-GPU's design (GPU)",
 }
