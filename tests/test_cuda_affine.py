@@ -2,8 +2,10 @@
 
 import pytest
 
-from tests import cuda_simulator, naive
+from tests import cuda_simulator, gpu_cells, naive
 from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
+from wfa_kernels import Affine
+from wfa_kernels.cuda import device
 
 #: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
 PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
@@ -57,3 +59,20 @@ def test_penalties_of_too_many_digits_are_handed_back():
 @pytest.mark.parametrize("scope", ["score", "cigar"])
 def test_empty_batch(scope):
     assert cuda_simulator.align([], [], scope, "fast", penalties=(2, 3, 1))["scores"] == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("count", "length"), [(1_000_000, 150), (100_000, 1000), (2000, 10_000), pytest.param(20, 60_000, id="long")]
+)
+@pytest.mark.parametrize("error", [0.02, 0.1])
+def test_gpu_agrees_with_the_cpu(count, length, error):
+    assert device.available() and not device.simulated(), device.describe()
+    gpu_cells.check(gpu_cells.uniform(count, length, error), Affine(2, 3, 1), ("pinned",))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("penalties", [*PENALTIES, (6, 5, 3), (97, 243, 13)])
+def test_gpu_agrees_with_the_cpu_on_ragged_pairs(penalties):
+    assert device.available() and not device.simulated(), device.describe()
+    gpu_cells.check(gpu_cells.ragged(40_000, 600, seed=5), Affine(*penalties))

@@ -4,11 +4,10 @@ import random
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from tests import cuda_simulator, naive
-from wfa_kernels import Edit, PairBatch, align, pin_pairs
+from tests import cuda_simulator, gpu_cells, naive
+from wfa_kernels import Edit
 from wfa_kernels.cuda import device
 
 EDIT = (1, 0, 1)
@@ -139,17 +138,16 @@ def test_import_needs_no_gpu_and_compiles_nothing():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("pinned", [False, True])
-@pytest.mark.parametrize(("count", "longest", "edits"), [(200_000, 150, 40), (20_000, 1000, 300), (50, 70_000, 200)])
-def test_gpu_agrees_with_the_cpu(design, pinned, count, longest, edits):
+@pytest.mark.parametrize("length", [150, 300, 1000])
+@pytest.mark.parametrize("error", [0.02, 0.05, 0.1])
+def test_gpu_agrees_with_the_cpu(design, length, error):
     assert device.available() and not device.simulated(), device.describe()
-    pairs = random_pairs(count, range(longest), seed=7, most_edits=edits)
-    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
-    expected = align(batch, Edit(), device="cpu").scores
-    given = pin_pairs(batch) if pinned else batch
-    for scope in ("score", "cigar"):
-        result = align(given, Edit(), scope=scope, device="cuda", design=design)
-        assert not result.status.any()
-        np.testing.assert_array_equal(result.scores, expected)
-    for (pattern, text), cigar, score in zip(pairs, result.cigar_strings(), expected.tolist(), strict=True):
-        assert naive.check_cigar(pattern, text, cigar, EDIT) == score
+    gpu_cells.check(gpu_cells.uniform(1_000_000, length, error), Edit(), ("pinned",), design)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(("count", "longest"), [(400_000, 150), (40_000, 2000), (200, 60_000)])
+def test_gpu_agrees_with_the_cpu_on_ragged_pairs(design, count, longest):
+    assert device.available() and not device.simulated(), device.describe()
+    gpu_cells.check(gpu_cells.ragged(count, longest, seed=7), Edit(), design=design)

@@ -1,0 +1,87 @@
+"""Many pairs for the tests on a GPU: every score against the CPU, every CIGAR walked by a judge of its own."""
+
+import numpy as np
+from numba import njit, prange
+
+from simulators import simulate
+from wfa_kernels import Affine, PairBatch, align, pack_pairs, pin_pairs
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+
+BRING = {"pageable": lambda pairs: pairs, "pinned": pin_pairs, "packed": pack_pairs}
+
+
+def uniform(pairs, length, error, seed=11):
+    """Uniform random pairs."""
+    return simulate("uniform", pairs=pairs, seed=seed, length=length, error=error)
+
+
+def ragged(pairs, longest, seed):
+    """Pairs of all lengths up to the longest, with up to 20 % errors; every 64th with a letter other than ACGT."""
+    parts = [
+        uniform(max(1, pairs // 8), max(1, longest * part // 8), error, seed + part)
+        for part, error in zip(range(1, 9), (0.01, 0.2, 0.02, 0.1, 0, 0.05, 0.15, 0.03), strict=True)
+    ]
+    batch = _joined(parts)
+    order = np.random.default_rng(seed).permutation(len(batch))
+    batch = batch.take(order)
+    odd = batch.pattern.copy()
+    starts = batch.pattern_offsets[:-1][::64]
+    odd[starts[starts < len(odd)]] = ord("N")
+    return PairBatch(odd, batch.pattern_offsets, batch.text, batch.text_offsets)
+
+
+def _joined(parts):
+    sides = []
+    for side in ("pattern", "text"):
+        offsets = [getattr(part, f"{side}_offsets") for part in parts]
+        ends = np.cumsum([0] + [o[-1] for o in offsets])
+        flat = np.concatenate([getattr(part, side)[: o[-1]] for part, o in zip(parts, offsets, strict=True)])
+        sides += [flat, np.concatenate([[0], *(o[1:] + end for o, end in zip(offsets, ends[:-1], strict=True))])]
+    return PairBatch(*sides)
+
+
+def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fast"):
+    """Assert that the GPU answers every pair as the CPU does, with a CIGAR of that cost, from every kind of memory."""
+    expected = align(pairs, penalties, device="cpu").scores
+    triple = penalties.triple if isinstance(penalties, Affine) else (1, 0, 1)
+    for source in sources:
+        given = BRING[source](pairs)
+        for scope in ("score", "cigar"):
+            result = align(given, penalties, scope=scope, device="cuda", design=design)
+            assert not result.status.any(), (source, scope)
+            np.testing.assert_array_equal(result.scores, expected, f"{source}, {scope}")
+        costs = _costs(
+            pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, result.cigars, result.cigar_offsets,
+            np.array(triple),
+        )  # fmt: skip
+        wrong = np.flatnonzero(costs != expected)
+        assert not len(wrong), f"{source}: {len(wrong)} CIGARs do not fit, the first of pair {wrong[0]}"
+
+
+@njit(parallel=True)
+def _costs(pattern, pattern_offsets, text, text_offsets, cigars, offsets, triple):
+    """What each CIGAR costs; -1 where it does not fit its pair."""
+    costs = np.empty(len(offsets) - 1, np.int64)
+    for i in prange(len(costs)):
+        v, h, cost, before = pattern_offsets[i], text_offsets[i], 0, 0
+        for element in cigars[offsets[i] : offsets[i + 1]]:
+            length, operation = np.int64(element >> 4), np.int64(element & 15)
+            if operation == before or length == 0:
+                cost = -(2**40)
+            before = operation
+            if operation in (MATCH, MISMATCH):
+                if v + length > pattern_offsets[i + 1] or h + length > text_offsets[i + 1]:
+                    cost, length = -(2**40), 0
+                for q in range(length):
+                    if (pattern[v + q] == text[h + q]) != (operation == MATCH):
+                        cost = -(2**40)
+                cost += triple[0] * length * (operation == MISMATCH)
+                v, h = v + length, h + length
+            elif operation in (INSERTION, DELETION):
+                cost += triple[1] + triple[2] * length
+                v += length * (operation == DELETION)
+                h += length * (operation == INSERTION)
+            else:
+                cost = -(2**40)
+        costs[i] = cost if v == pattern_offsets[i + 1] and h == text_offsets[i + 1] and cost >= 0 else -1
+    return costs
