@@ -13,12 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None):
+def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0):
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
     its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
-    (mismatch, gap_open, gap_extend); None: edit distance.
+    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "batches"
     (pairs of each)}: a rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels'
     own answers.
@@ -31,6 +31,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "source": source,
         "letters": letters,
         "penalties": penalties,
+        "first_level": first_level,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -61,7 +62,7 @@ def main():
 
     from wfa_kernels import designs
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import aligner, device, pinned, stream
+    from wfa_kernels.cuda import affine_design, aligner, device, pinned, stream
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
@@ -73,6 +74,7 @@ def main():
     pairs = {"pageable": lambda same: same, "pinned": pinned.pin, "packed": pinned.pack}[request["source"]](pairs)
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
+    affine_design.AffineDesign.first_level = request["first_level"]
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send

@@ -25,7 +25,7 @@ def kernels():
     """{name: (kernel, signature)} of every kernel there is."""
     from numba import types
 
-    from wfa_kernels.cuda import affine_bits, banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
+    from wfa_kernels.cuda import affine_bits, affine_strips, banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
 
     words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
     pairs, table = types.int64, types.int32[:, ::1]
@@ -49,10 +49,14 @@ def kernels():
         for band in AFFINE_BANDS:
             kernel = affine_bits.make_kernel(AFFINE, band, traced)
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
+        strips = affine_strips.make_forward(AFFINE, traced)
+        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 4, numbers, words, pairs)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
+    back = affine_strips.make_backward(AFFINE)
+    found["strips_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
     return found
 
 
@@ -60,9 +64,16 @@ NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs"
 NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
-NAMES += ("global_False", "global_True")
+NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back")
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
-MOST_REGISTERS = {"band_128": 128, "band_256": 128, "affine_128": 96, "affine_192": 128, "affine_384": 255}
+MOST_REGISTERS = {
+    "band_128": 128,
+    "band_256": 128,
+    "affine_128": 96,
+    "affine_192": 128,
+    "affine_384": 255,
+    "strips": 96,
+}
 
 
 def assembled(name, capability, folder):

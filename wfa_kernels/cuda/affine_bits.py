@@ -28,21 +28,16 @@ from types import SimpleNamespace
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
-from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH
 from wfa_kernels.cuda import banded
 from wfa_kernels.cuda.affine_forward import make_forward
+from wfa_kernels.cuda.affine_trace import BEGINS, REACHED, step_back
 from wfa_kernels.cuda.banded import put_before
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import matches_back
-from wfa_kernels.penalties import MAX_SCORE
 
-#: Words of the bands, in the order in which a pair tries them, and diagonals of a word.
-_WORDS = (1, 2, 3, 6)
-_WORD = 64
-#: Most words of all planes: they and what is computed with them must fit into a thread's 255 registers.
-_MOST_WORDS = 72
-#: Codes of a side (see affine_cell.Cell).
-_REACHED, _BEGINS = 0, 3
+#: Diagonals of a word.
+WORD = 64
 
 
 @cuda.jit(device=True, inline="always")
@@ -69,22 +64,12 @@ def _make_backward(words):
                 bit = (h - v + a) >> int32(1)
                 row = (v + h - (a & int32(1)) - int32(1)) * int32(words) + (bit >> int32(5))
                 place = at + uint64(uint32(row)) * uint64(2 * THREADS)
-                left, above = int32(_BEGINS), int32(_BEGINS)
+                left, above = int32(BEGINS), int32(BEGINS)
                 if gap != uint32(DELETION):
                     left = _code(codes, place, bit)
-                if gap == uint32(DELETION) or (gap == uint32(0) and left != int32(_REACHED)):
+                if gap == uint32(DELETION) or (gap == uint32(0) and left != int32(REACHED)):
                     above = _code(codes, place + uint64(THREADS), bit)
-                taken = uint32(0)
-                if gap == uint32(0):
-                    taken = uint32(MISMATCH)
-                    if left == int32(_REACHED):
-                        taken = gap = uint32(INSERTION)
-                    elif above == int32(_REACHED):
-                        taken = gap = uint32(DELETION)
-                elif (left if gap == uint32(INSERTION) else above) == int32(_BEGINS):
-                    gap = uint32(0)
-                else:
-                    taken = gap
+                taken, gap = step_back(left, above, gap)
                 if taken != uint32(0):
                     end, run = put_before(runs, end, run, taken, int32(1))
                     if taken != uint32(INSERTION):
@@ -120,6 +105,10 @@ def make_kernel(penalties, band, traced):
         return int32(2 * gap_open) + int32(gap_extend) * min(below, above)
 
     @cuda.jit(device=True, inline="always")
+    def words_of(m, n):
+        return int64(m + n) * int64(2 * (band // WORD))
+
+    @cuda.jit(device=True, inline="always")
     def most_runs(score):
         return int32(2) * (score // int32(dearest)) + int32(1)
 
@@ -127,36 +116,15 @@ def make_kernel(penalties, band, traced):
         unit=cell.divisor,
         lay=lay,
         limit=limit,
-        forward=make_forward(cell.triple, band // _WORD, traced),
+        words=words_of,
+        forward=make_forward(cell.triple, band // WORD, traced),
         most_runs=most_runs,
-        backward=_make_backward(band // _WORD),
+        backward=_make_backward(band // WORD),
     )
     name = "_".join(["_affine", *map(str, penalties), str(band)] + ["traced"] * traced)
     return banded.make_kernel(name, band, traced, matrix)
 
 
-def bands(penalties):
-    """Diagonals of the bands; none for penalties whose numbers take too many planes, or whose scores over 32 bits."""
-    cell = make_cell(*penalties)
-    planes = 2 * (cell.delta_bits + cell.gap_bits)
-    _, gap_open, gap_extend = penalties
-    highest = 2 * gap_open + gap_extend * (_WORD * _WORDS[-1] + 1)
-    return tuple(_WORD * words for words in _WORDS if words * planes <= _MOST_WORDS and highest <= MAX_SCORE)
-
-
-class AffineBits(banded.Banded):
-    """The fast design of gap-affine alignment: one kernel a band, one thread a pair.
-
-    penalties: (mismatch, gap_open, gap_extend).
-    """
-
-    def __init__(self, penalties):
-        self.penalties = penalties
-        self.BANDS = bands(penalties)
-        self.NAMES = tuple(f"band {band}" for band in self.BANDS)
-
-    def kernel(self, band, traced):
-        return make_kernel(self.penalties, band, traced)
-
-    def words(self, band, longest):
-        return 2 * longest * 2 * (band // _WORD)
+def words(band, longest):
+    """uint64 words of codes that a pair of sequences of up to ``longest`` letters leaves."""
+    return 2 * longest * 2 * (band // WORD)

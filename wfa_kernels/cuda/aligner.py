@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cuda import device, memory
-from wfa_kernels.cuda.affine_bits import AffineBits
+from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -78,7 +78,7 @@ class _Way:
 
     def kernels(self):
         if not isinstance(self.penalties, Edit):
-            return AffineBits(self.penalties.triple)
+            return AffineDesign(self.penalties.triple)
         return BandedBpm() if self.design == FAST else EditWfa(self.design)
 
 

@@ -36,7 +36,8 @@ def make_kernel(name, band, traced, matrix):
     matrix: namespace of the device functions that compute it: lay(m, n) -> a, where the band reaches down to diagonal
     -a; limit(m, n, a), below which a score within the band is the optimum; forward(pattern, pattern_at, text, text_at,
     m, n, a, limit, steps, at) -> the score within the band (or what is not below the limit), leaving what the way back
-    needs in ``steps`` from ``at`` on, each uint64 THREADS behind the one before; most_runs(score) of a CIGAR;
+    needs in ``steps`` from ``at`` on, words(m, n) uint64, each THREADS behind the one before; most_runs(score) of a
+    CIGAR;
     backward(pattern, ..., m, n, a, steps, at, runs, stop) -> where the pair's runs begin, that end before ``stop``.
     And a number: unit, what scores are multiples of.
 
@@ -49,8 +50,8 @@ def make_kernel(name, band, traced, matrix):
     """
 
     unit = matrix.unit
-    lay, limit_of, forward, most_runs, backward = (
-        getattr(matrix, name) for name in ("lay", "limit", "forward", "most_runs", "backward")
+    lay, limit_of, words, forward, most_runs, backward = (
+        getattr(matrix, name) for name in ("lay", "limit", "words", "forward", "most_runs", "backward")
     )
 
     def banded(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, steps):
@@ -75,7 +76,7 @@ def make_kernel(name, band, traced, matrix):
             if mine:
                 m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
                 pattern_at, text_at = place[0, i], place[1, i]
-                if abs(n - m) < int32(band):
+                if abs(n - m) < int32(band) and (not traced or words(m, n) * int64(THREADS) <= part):
                     a = lay(m, n)
                     limit = limit_of(m, n, a)
                     score = forward(pattern, pattern_at, text, text_at, m, n, a, limit, steps, step_at)
@@ -106,17 +107,15 @@ class Banded:
 
     first_level = 0
 
-    def scratch_words(self, pairs, longest):
+    def scratch_words(self, pairs, longest, traced):
         """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
+        if not traced:
+            return 1
         return min(_BLOCKS, -(-pairs // THREADS)) * self._block_words(self.BANDS[-1], longest)
 
     def longest(self, scratch_words):
-        """Letters of the longest sequence that one block of any kernel can do; None: no scratch memory is needed."""
-        return (
-            MAX_LENGTH
-            if scratch_words is None
-            else min(MAX_LENGTH, scratch_words // self._block_words(self.BANDS[-1], 1))
-        )
+        """Letters of the longest sequence: a pair that a block has not the scratch memory for goes to the next band."""
+        return MAX_LENGTH
 
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
@@ -126,7 +125,7 @@ class Banded:
         """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
         blocks = min(_BLOCKS, batch.blocks)
         if traced:
-            blocks = min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest))
+            blocks = max(1, min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest)))
         self.kernel(self.BANDS[level], traced)[blocks, THREADS, stream](
             *batch.input, queue, after, *batch.output, batch.scratch
         )

@@ -185,16 +185,16 @@ def make_kernel(band, traced):
         return min(int32(2) * a + int32(2) + (n - m), int32(2) * (int32(band - 1) - a) + int32(2) - (n - m))
 
     @cuda.jit(device=True, inline="always")
+    def words(m, n):
+        return int64(n) * int64(band // 32)
+
+    @cuda.jit(device=True, inline="always")
     def most_runs(score):
         return int32(2) * score + int32(1)
 
+    forward, backward = make_forward(band, traced), make_backward(band)
     matrix = SimpleNamespace(
-        unit=1,
-        lay=lay,
-        limit=limit,
-        forward=make_forward(band, traced),
-        most_runs=most_runs,
-        backward=make_backward(band),
+        unit=1, lay=lay, limit=limit, words=words, forward=forward, most_runs=most_runs, backward=backward
     )
     return banded.make_kernel(f"_bpm_{band}" + ("_traced" if traced else ""), band, traced, matrix)
 

@@ -220,9 +220,9 @@ class EditWfa:
         self.block_threads = BLOCK_THREADS if choice.block_threads is None else (choice.block_threads,) * len(LIMITS)
         self.first_level = PAPER_KERNELS.index(choice.first_kernel)
 
-    def scratch_words(self, pairs, longest):
+    def scratch_words(self, pairs, longest, traced):
         """The vectors of all pairs of a batch."""
-        return pairs * (LIMITS[-1] // 32)
+        return pairs * (LIMITS[-1] // 32) if traced else 1
 
     def longest(self, scratch_words):
         """Letters of the longest sequences that fit the shared memory beside the wavefronts of every kernel."""

@@ -150,9 +150,9 @@ class Stream:
     design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
     the one to begin with; ``launch(level, queue, after, batch, traced, stream)``, which launches one on the pairs of a
     queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
-    arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest)``, the uint64
-    words of scratch memory for full speed; ``longest(scratch words)``, the longest sequence that can be done; and
-    ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
+    arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
+    uint64 words of scratch memory for full speed; ``longest(scratch words)``, of the longest sequence that can be done;
+    and ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
     beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
@@ -171,7 +171,7 @@ class Stream:
         self.filled = device_array(_BATCHES, np.int64)
         self.flag = device_array(1, np.int64)
         self.runs = device_array(2 * letters if traced else 1, np.uint32)
-        words = min(share // 8, design.scratch_words(pairs, longest)) if traced else 1
+        words = min(share // 8, design.scratch_words(pairs, longest, traced))
         self.scratch = device_array(words, np.uint64)
         self.most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.longest_seen = 0

@@ -1,0 +1,175 @@
+"""Source of device functions: 32 antidiagonals of 32 rows of a gap-affine matrix, in bit planes in registers.
+
+Layout. A strip is 32 rows, letters 32 s to 32 s + 31 of the pattern; bit r of its planes is row r. At step t of a
+strip bit r is column t - r (letters of the text, from 0 on): so the left neighbour is at the same bit of the step
+before, the upper one a bit lower. Chunk c is the steps 32 c to 32 c + 31. What the last row of a strip hands to the
+first row of the next, v and q, goes through ``edge`` words: those of 32 columns come in at the top bit, and as they
+leave, the strip's own take their place from below, a step late: chunk c + 1 hands over the columns of chunk c.
+"""
+
+from functools import cache
+
+from numba import cuda, int32, uint32, uint64
+
+from wfa_kernels.affine_cell import digits, make_cell
+from wfa_kernels.cuda.instructions import make_circuit, make_funnel
+
+_FULL = "uint32(0xFFFFFFFF)"
+
+
+class Chunk:
+    """The device functions of some penalties, without a common divisor. traced: ``run`` leaves codes for the way back.
+
+    State: tuple of uint32, the planes u, p, v, q of a strip. Edge: tuple of uint32, the planes v, q of 32 columns.
+
+    - ``first_state(strip)``, ``later_state()``: before a strip's first chunk, at the text's beginning or within it;
+    - ``top_edge(chunk)``: what row 0 of the matrix hands down; ``no_edge()``: from above the band;
+    - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...];
+    - ``run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride)``: state, edge, score.
+      One chunk. pattern: two planes of the strip's letters. last: of the 32 columns before the chunk, text: of its own,
+      both in reverse. marker: bit 32 + r where the cells that make up the score begin; rows: those that count; odd:
+      they are at odd steps. score: the sum of z there. codes: if traced, uint32[...], four words a step
+      (affine_forward.CODES), ``stride`` apart.
+    """
+
+    def __init__(self, triple, traced):
+        self.cells = make_cell(*triple), make_cell(*triple, inside=True)
+        self.cell = self.cells[0]
+        names = ["u"] * self.cell.delta_bits + ["p"] * self.cell.gap_bits
+        names += ["v"] * self.cell.delta_bits + ["q"] * self.cell.gap_bits
+        counts = [names[:i].count(name) for i, name in enumerate(names)]
+        self.planes = [f"{name}{count}" for name, count in zip(names, counts, strict=True)]
+        self.edges = [plane for plane in self.planes if plane[0] in "vq"]
+        self.traced = traced
+        namespace = {"cuda": cuda, "funnel": make_funnel(), "int32": int32, "uint32": uint32, "uint64": uint64}
+        for cell, name in zip(self.cells, ("anywhere", "inside"), strict=True):
+            signals = [cell.outputs[output] for output in self._outputs()]
+            inputs = [*self.planes, "differ", "outside"]
+            namespace[name] = make_circuit(cell.gates, inputs, signals, f"affine chunk {triple} {name} {traced}")
+        exec("\n".join(self._source()), namespace)
+        for name in ("first_state", "later_state", "top_edge", "no_edge", "load_state", "save_state", "load_edge",
+                     "save_edge", "run"):  # fmt: skip
+            setattr(self, name, cuda.jit(device=True, inline="always")(namespace[name]))
+
+    def _outputs(self):
+        codes = ["left0", "left1", "above0", "above1"] if self.traced else []
+        return [*self.planes, *(f"z{digit}" for digit in range(self.cell.step_bits)), *codes]
+
+    def _source(self):
+        return [
+            *self._starts(),
+            *_memory("state", len(self.planes)),
+            *_memory("edge", len(self.edges)),
+            *self._run(),
+        ]
+
+    def _starts(self):
+        _, gap_open, gap_extend = self.cell.triple
+        dearest = gap_open + gap_extend
+        usual = {"u": self.cell.delta, "v": self.cell.delta, "p": self.cell.gap, "q": self.cell.gap}
+        first = digits(dearest + gap_extend, self.cell.delta_bits)  # u of (1, 0) and v of (0, 1), and the highest
+        lowest = digits(gap_extend - dearest, self.cell.delta_bits)
+        at_text_start = [
+            _flipped(usual[p[0]], first, int(p[1:]), "top") if p[0] == "u" else _word(usual[p[0]], p)
+            for p in self.planes
+        ]
+        within = [_word({"u": first, "v": lowest}.get(p[0], usual[p[0]]), p) for p in self.planes]
+        above = [
+            _flipped(usual["v"], first, int(p[1:]), "corner") if p[0] == "v" else _word(usual[p[0]], p)
+            for p in self.edges
+        ]
+        beyond = [_word(first if p[0] == "v" else usual["q"], p) for p in self.edges]
+        return [
+            "def first_state(strip):",
+            "    top = uint32(1) if strip == 0 else uint32(0)",
+            f"    return {_tuple(at_text_start)}",
+            "def later_state():",
+            f"    return {_tuple(within)}",
+            "def top_edge(chunk):",
+            "    corner = uint32(0x80000000) if chunk == 0 else uint32(0)",
+            f"    return {_tuple(above)}",
+            "def no_edge():",
+            f"    return {_tuple(beyond)}",
+        ]
+
+    def _run(self):
+        return [
+            "def run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride):",
+            f"    {_names(self.planes)} = state",
+            f"    {_names([f'i{p}' for p in self.edges])} = edge",
+            "    r0, r1 = pattern",
+            "    t0, t1 = last",
+            "    w0, w1 = text",
+            "    score, double = int32(0), int32(0)",
+            "    if chunk == 0:",
+            "        outside = uint32(0xFFFFFFFE)",
+            "        while double < int32(16):",
+            *self._double_step("anywhere", 3),
+            "    else:",
+            "        outside = uint32(0)",
+            "        while double < int32(16):",
+            *self._double_step("inside", 3),
+            f"    return {_tuple(self.planes)}, {_tuple([f'i{p}' for p in self.edges])}, score",
+        ]
+
+    def _double_step(self, compute, levels):
+        lines = self._step(compute, "even") + self._step(compute, "odd")
+        lines += ["here = uint32(marker >> uint64(32)) & rows", "if here != uint32(0):"]
+        for digit in range(self.cell.step_bits):
+            lines += [
+                f"    if uint32((odd_z{digit} if odd else even_z{digit}) & here) != uint32(0):",
+                f"        score += int32({1 << digit})",
+            ]
+        lines += ["marker <<= uint64(1)", "double += int32(1)"]
+        return ["    " * levels + line for line in lines]
+
+    def _step(self, compute, parity):
+        lines = []
+        for plane in self.edges:
+            lines += [f"x = {plane}", f"{plane} = funnel(i{plane}, x, uint32(31))"]
+            lines.append(f"i{plane} = funnel(x, i{plane}, uint32(31))")
+        for digit in range(2):
+            lines += [f"t{digit} = funnel(w{digit}, t{digit}, uint32(31))", f"w{digit} = uint32(w{digit} << uint32(1))"]
+        outputs = [f"{parity}_{name}" if name[0] == "z" else name for name in self._outputs()]
+        lines.append("differ = uint32((r0 ^ t0) | (r1 ^ t1))")
+        lines.append(f"{_names(outputs)} = {compute}(({', '.join(self.planes)}, differ, outside))")
+        if compute == "anywhere":
+            lines.append("outside = uint32(outside << uint32(1))")
+        if self.traced:
+            lines += [f"codes[at + {i} * stride] = {code}" for i, code in enumerate(outputs[-4:])]
+            lines.append("at += 4 * stride")
+        return lines
+
+
+def _names(names):
+    return ", ".join(names) + ("," if len(names) == 1 else "")
+
+
+def _tuple(values):
+    return f"({_names(values)})"
+
+
+def _word(code, plane):
+    return _FULL if code[int(plane[1:])] else "uint32(0)"
+
+
+def _flipped(code, other, digit, bit):
+    """A word of one digit of a code, but at a bit of another code."""
+    word = _FULL if code[digit] else "uint32(0)"
+    return f"uint32({word} ^ {bit})" if code[digit] != other[digit] else word
+
+
+def _memory(what, count):
+    words = [f"words[at + {i}]" for i in range(count)]
+    return [
+        f"def load_{what}(words, at):",
+        f"    return {_tuple(words)}",
+        f"def save_{what}(words, at, {what}):",
+        *[f"    words[at + {i}] = {what}[{i}]" for i in range(count)],
+    ]
+
+
+@cache
+def make_chunk(triple, traced):
+    """The Chunk of some penalties."""
+    return Chunk(triple, traced)
