@@ -3,6 +3,7 @@
 import importlib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, read_csv
 from wfa_kernels import PairBatch
+from workflow.scripts import papers
 from workflow.scripts.format_numbers import count, percent, significant
 
 TIDY = [
@@ -75,7 +77,25 @@ def test_tidy_holds_each_paper_value_once_in_seconds(make):
         ("recall_affine", "1", "100000000"),
     ]
     adept = [r for r in rows if r["tool"] == "ADEPT (GPU)" and r["dataset"] == "uniform_150_e2"]
-    assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c")]
+    assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c: not comparable")]
+
+
+@pytest.mark.parametrize("table", ["thesis_tab1", "thesis_tab8", "thesis_tab9"])
+def test_a_program_reads_a_status_in_every_tidy_row(make, table):
+    rows = pd.read_csv(f"{make(table, [])}.tidy.csv")
+    assert rows["status"].notna().all()
+    wordless = rows[(rows["source"] == "paper") & rows["value"].isna() & (rows["quantity"] == "recall_affine")]
+    assert set(wordless["status"]) <= {f"{word}: {meaning}" for word, meaning in papers.WORDS.items()}
+
+
+def test_tidy_holds_a_gpus_peak_memory(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    peaks = {"peak_pinned_bytes": 2_000_000, "peak_device_bytes": 3_000_000}
+    rows = read_csv(f"{make('thesis_tab1', [measurement(**ours, **peaks), measurement()])}.tidy.csv")
+    told = {(r["tool"], r["quantity"]): (r["value"], r["unit"]) for r in rows if r["quantity"].startswith("peak_")}
+    assert told["wavebench-edit", "peak_pinned"] == ("2000000", "bytes")
+    assert told["wavebench-edit", "peak_device"] == ("3000000", "bytes")
+    assert {quantity for tool, quantity in told if tool == "edlib"} == {"peak_rss"}
 
 
 def test_a_librarys_own_thread_pool_has_a_row_of_its_own(make):
