@@ -192,6 +192,15 @@ def test_real_rows_replace_their_technology(project):
     assert "nanopore" not in chosen.left_out("thesis_tab9")
 
 
+def test_without_mappy_the_simulated_stand_in_and_the_reason_is_kept(project, monkeypatch):
+    real_data(project, ("a", "nanopore", "map-ont"), ("b", "nanopore", "map-ont"))
+    monkeypatch.setattr(settings.importlib.util, "find_spec", lambda name: None)
+    chosen = settings.load(root=project)
+    assert "nanopore" in chosen.datasets("thesis_tab9") and not chosen.real_rows
+    assert chosen.unmapped == "mappy is not installed, it needs a C compiler to build"
+    assert f"note: real reads are left out (a, b): {chosen.unmapped}\n" in plan.describe(chosen)
+
+
 def test_a_missing_read_file_is_named(project):
     real_data(project, ("a", "nanopore", "map-ont"))
     (project / "reads.fa").unlink()
