@@ -306,6 +306,20 @@ def test_every_key_is_documented(schema):
     assert not missing
 
 
+def test_the_readme_names_the_tables_and_figures_that_are_drawn():
+    config = yaml.safe_load((ROOT / CONFIG).read_text())
+    drawn = [id_.split("_") for id_ in config["tables"] + config["figures"]]
+
+    def numbers(paper, kind):
+        return ", ".join(item.removeprefix(kind) for of, item in drawn if of == paper and item.startswith(kind))
+
+    assert {paper for paper, _ in drawn} == {"thesis", "ewfa"}
+    assert (
+        f"Today there are Tables {numbers('thesis', 'tab')} and Figures {numbers('thesis', 'fig')} of the thesis, "
+        f"and Table {numbers('ewfa', 'tab')} and Figure {numbers('ewfa', 'fig')} of the eWFA paper;"
+    ) in " ".join((ROOT / "README.md").read_text().split())
+
+
 def test_the_plan_names_real_rows_that_nothing_uses(project):
     real_data(project, ("a", "pacbio_clr", "map-pb"), ("b", "nanopore", "map-ont"))
     change(project, TAB9, datasets=["illumina_150", "nanopore"])
