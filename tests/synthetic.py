@@ -60,6 +60,8 @@ SAMPLE = {
     "output_hash": "bb",
     "jit_s": 0.1,
     "peak_rss_bytes": 10_000_000,
+    "peak_pinned_bytes": None,
+    "peak_device_bytes": None,
 }
 
 

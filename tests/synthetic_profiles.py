@@ -2,10 +2,10 @@
 
 import json
 
-from workflow.profile import cells, record
+from workflow.profile import cells, layout
 
 HEAD = {
-    "layout": record.LAYOUT,
+    "layout": layout.LAYOUT,
     "host": "h200-16c",
     "host_card": {"gpus": [{"name": "NVIDIA H200"}]},
     "commit": "0123456789abcdef",

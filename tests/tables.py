@@ -27,7 +27,7 @@ def cells(out, **wanted):
 def drawer(folder):
     """make(table, rows), which draws up a table from collected rows in the folder and gives its path without suffix."""
 
-    def make(table, rows, lane="kick", real_data="", experiment=None, peers=(), races=()):
+    def make(table, rows, lane="kick", real_data="", experiment=None, peers=(), races=(), unmapped=""):
         write_measurements(folder / "m.parquet", rows)
         config = ROOT / f"config/experiments/{table}.yaml"
         if experiment:
@@ -40,6 +40,7 @@ def drawer(folder):
             "config": config,
             "lane": ROOT / f"config/lanes/{lane}.yaml",
             "real-data": real_data,
+            "unmapped": unmapped,
             "out": folder / "out" / table,
         }
         options = [*(f"--{name}={value}" for name, value in arguments.items()), *(f"--peer={path}" for path in peers)]

@@ -11,6 +11,7 @@ from tests.synthetic import CURRENT, race_rows
 from workflow.race import samples
 from workflow.scripts import ratios
 from workflow.scripts.collect import collect
+from workflow.scripts.verify_ledger import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
 GPU = {"name": "Some GPU", "driver": "1.0"}
@@ -96,3 +97,18 @@ def test_a_bad_file_is_one_message_that_names_it(tmp_path, content):
         assert done.stderr.startswith(f"error: {bad}: ")
         assert len(done.stderr.splitlines()) == 1
         assert not out.exists()
+
+
+def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_time_of_a_run(tmp_path):
+    def cell(quantity, **changes):
+        return race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 1.0}, quantity=quantity, **changes)
+
+    failing = '[[7, "score"]]'
+    rows = [*cell("time_end_to_end_pinned"), *cell("time_kernel", failing_pairs=None)]
+    rows += cell("time_end_to_end_pageable", recall_native=0.5, failing_pairs=failing)
+    rows += cell("time_end_to_end_packed", rounds=1, status="crashed", failing_pairs=None, recall_native=None)
+    samples.write(tmp_path / "r.parquet", rows, {})
+    found = ledger([tmp_path / "r.parquet"])
+    assert found["quantity"].str.removeprefix("time_end_to_end_").tolist() == ["pageable", "pinned", "packed"]
+    assert found["broken"].tolist() == [True, False, False]
+    assert found["failing_pairs"].iloc[0] == failing

@@ -192,6 +192,15 @@ def test_real_rows_replace_their_technology(project):
     assert "nanopore" not in chosen.left_out("thesis_tab9")
 
 
+def test_without_mappy_the_simulated_stand_in_and_the_reason_is_kept(project, monkeypatch):
+    real_data(project, ("a", "nanopore", "map-ont"), ("b", "nanopore", "map-ont"))
+    monkeypatch.setattr(settings.importlib.util, "find_spec", lambda name: None)
+    chosen = settings.load(root=project)
+    assert "nanopore" in chosen.datasets("thesis_tab9") and not chosen.real_rows
+    assert chosen.unmapped == "mappy is not installed, it needs a C compiler to build"
+    assert f"note: real reads are left out (a, b): {chosen.unmapped}\n" in plan.describe(chosen)
+
+
 def test_a_missing_read_file_is_named(project):
     real_data(project, ("a", "nanopore", "map-ont"))
     (project / "reads.fa").unlink()
@@ -295,6 +304,20 @@ def test_every_key_is_documented(schema):
     said = (ROOT / "config/README.md").read_text()
     missing = [key for key in keys if f"`{key}`" not in said and f"`{key}." not in said]
     assert not missing
+
+
+def test_the_readme_names_the_tables_and_figures_that_are_drawn():
+    config = yaml.safe_load((ROOT / CONFIG).read_text())
+    drawn = [id_.split("_") for id_ in config["tables"] + config["figures"]]
+
+    def numbers(paper, kind):
+        return ", ".join(item.removeprefix(kind) for of, item in drawn if of == paper and item.startswith(kind))
+
+    assert {paper for paper, _ in drawn} == {"thesis", "ewfa"}
+    assert (
+        f"Today there are Tables {numbers('thesis', 'tab')} and Figures {numbers('thesis', 'fig')} of the thesis, "
+        f"and Table {numbers('ewfa', 'tab')} and Figure {numbers('ewfa', 'fig')} of the eWFA paper;"
+    ) in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_the_plan_names_real_rows_that_nothing_uses(project):

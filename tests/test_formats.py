@@ -67,6 +67,11 @@ def test_seq_variants(tmp_path, content, name):
     assert pairs_of(read_pairs(write(tmp_path / name, content))) == EXPECTED
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"])
+def test_an_empty_last_text_is_one_that_ends_its_line(tmp_path, end):
+    assert pairs_of(read_pairs(write(tmp_path / "x.seq", b">ACGT\n<" + end))) == [(b"ACGT", b"")]
+
+
 def test_seq_from_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SEQ)))
     assert pairs_of(read_pairs("-")) == EXPECTED
@@ -77,12 +82,13 @@ def test_seq_from_standard_input(monkeypatch):
     [
         (b"", "^standard input: is empty"),
         (b">A\n", "^standard input: line 1: odd number"),
+        (b">A\n<", "^standard input: line 2: the file is cut off"),
         (b">A\n>C\n", "^standard input: line 2 must start with '<'"),
         (b"@a\nA\n+\n!\n", "^standard input: FASTQ holds one side"),
         (b"hello\n", "^standard input: line 1 starts with 'h'"),
         (gzip.compress(SEQ, mtime=0)[:15], "^standard input: truncated or damaged gzip"),
     ],
-    ids=["empty", "no text", "prefix", "FASTQ", "other", "gzip"],
+    ids=["empty", "no text", "cut off", "prefix", "FASTQ", "other", "gzip"],
 )
 def test_standard_input_is_named(monkeypatch, content, message):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -136,6 +142,9 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
         (b">A\n<A\n>C\n", "x.seq: line 3: odd number of lines"),
         (b">A\n<A\n>C", "x.seq: line 3: odd number of lines"),
         (b">A\n<A\n>", "x.seq: line 3: odd number of lines"),
+        (b">A\n<", "x.seq: line 2: the file is cut off after '<'; an empty text needs its line end"),
+        (b">A\r\n<A\r\n>\r\n<", "x.seq: line 4: the file is cut off after '<'"),
+        (gzip.compress(b">A\n<", mtime=0), "x.seq: line 2: the file is cut off after '<'"),
         (b">A\n<A\n<C\n>C\n", "x.seq: line 3 must start with '>' and the pattern, not '<'"),
         (b">A\nACGT\n>B\nACGT\n", "x.seq: line 2 must start with '<' and the text, not 'A' .FASTA.*two files"),
         (b">A\n<A\n\n>C\n<C\n", "x.seq: line 3 must start with '>' and the pattern, not an empty line"),

@@ -1,4 +1,4 @@
-"""The two commands: a mistake is one line that says what is wrong, before anything is set up."""
+"""The two commands: a mistake is one line that says what is wrong, before anything is set up; the set-up itself."""
 
 import os
 import re
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="make is not in
 
 
 @pytest.fixture
-def make(tmp_path):
-    """make(*arguments) runs make on a copy of the Makefile in a folder without a .venv."""
+def make_there(tmp_path):
+    """make_there(*arguments) runs make on a copy of the Makefile in tmp_path."""
     for name in ("Makefile", "requirements.lock", "requirements-native.lock"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "config/lanes", tmp_path / "config/lanes")
@@ -24,9 +24,18 @@ def make(tmp_path):
         k: v for k, v in os.environ.items() if k not in ("CORES", "LANE", "PYTHON", "MAKEFLAGS", "MAKELEVEL")
     }
 
+    def make_there(*arguments):
+        return subprocess.run(["make", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return make_there
+
+
+@pytest.fixture
+def make(make_there, tmp_path):
+    """make(*arguments), which must set nothing up."""
+
     def make(*arguments):
-        command = ["make", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        done = make_there(*arguments)
         assert not (tmp_path / ".venv").exists()
         return done
 
@@ -75,3 +84,33 @@ def test_a_python_that_will_not_do_is_one_line(make, tmp_path, body, said):
     first, *rest = done.stderr.splitlines()
     assert first.startswith("error: '") and said in first
     assert all(line.startswith("make: ***") for line in rest)
+
+
+#: Body of a stand-in for ``python -m venv .venv``: a Python there whose pip fails for one of the locks.
+VENV = r"""case "$*" in "-m venv .venv")
+  mkdir -p .venv/bin
+  cat >.venv/bin/python <<'END'
+#!/bin/sh
+echo "$@" >>asked
+case "$*" in *"-r {fails}") echo "no compiler"; exit 1 ;; esac
+END
+  chmod +x .venv/bin/python
+  exit 0 ;;
+esac"""
+
+
+def test_a_set_up_without_a_compiler_is_whole_and_says_what_is_missing(make_there, tmp_path):
+    lacks_compiler = python(tmp_path, VENV.format(fails="requirements-native.lock"))
+    done = make_there("setup", lacks_compiler)
+    assert done.returncode == 0, done.stderr
+    assert "note: pywfa and mappy could not be built, their rows will say so (needs a C compiler; " in done.stdout
+    assert (tmp_path / ".venv/native.log").read_text() == "no compiler\n"
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert ["-r requirements.lock" in line for line in asked] == [True, False] and len(asked) == 2
+    assert "nothing to be done" in make_there("setup", lacks_compiler).stdout.lower()
+
+
+def test_a_set_up_that_fails_otherwise_is_not_taken_for_a_whole_one(make_there, tmp_path):
+    done = make_there("setup", python(tmp_path, VENV.format(fails="requirements.lock")))
+    assert done.returncode == 2
+    assert not list((tmp_path / ".venv").glob(".ready-*")) and "note:" not in done.stdout

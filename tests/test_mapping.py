@@ -1,5 +1,6 @@
 """Real reads: fetching, the table, and mapping against a known truth and against --real-data."""
 
+import ast
 import gzip
 import hashlib
 import http.server
@@ -291,6 +292,7 @@ def test_missing_mappy_is_said(truth, monkeypatch):
         mapping.map_reads(truth[0] / "reads.fq.gz", truth[0] / "ref.fa", "map-ont")
 
 
+@pytest.mark.slow
 @needs_mappy
 @pytest.mark.parametrize("name", [row[0] for row in ROWS])
 def test_real_reads_map(real_data_dir, tmp_path, name):
@@ -307,3 +309,13 @@ def test_real_reads_map(real_data_dir, tmp_path, name):
     short = [i for i in range(len(pairs)) if pairs.pattern_lengths[i] < 2000]
     edits = counts.mismatches + counts.insertions + counts.deletions
     assert sum(edit_distance(*pairs.pair(i)) for i in short) <= edits
+
+
+def test_tests_on_real_reads_are_slow_as_ci_gives_the_reads_to_these_alone():
+    found = {}
+    for path in Path(__file__).parent.glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and "real_data_dir" in {argument.arg for argument in node.args.args}:
+                found[node.name] = [ast.unparse(mark) for mark in node.decorator_list]
+    assert {"test_real_reads_map", "test_real_reads_replace_the_simulated_ones"} <= set(found)
+    assert [name for name, marks in found.items() if "pytest.mark.slow" not in marks] == []

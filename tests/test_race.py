@@ -268,8 +268,9 @@ def test_bundle_goes_round(arena, tmp_path):
     placed = tmp_path / "samples" / "test" / "testhost" / "fake"
     placed.mkdir(parents=True)
     (tmp_path / "out" / "small.parquet").rename(placed / "small.parquet")
-    assert bundle.export(tmp_path / "samples", tmp_path / "b.zip") == 1
-    assert bundle.take(tmp_path / "b.zip", tmp_path / "recorded") == 1
+    nothing = (tmp_path / "none", tmp_path / "none")
+    assert bundle.export(tmp_path / "samples", tmp_path / "b.zip", *nothing) == (1, 0)
+    assert bundle.take(tmp_path / "b.zip", tmp_path / "recorded") == (1, 0)
     moved = tmp_path / "recorded" / "testhost" / "test" / "fake" / "small.parquet"
     assert moved.read_bytes() == (placed / "small.parquet").read_bytes()
 

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Edit
 from workflow.aligners import Adapter, Job
-from workflow.race import statistics, worker
+from workflow.race import planning, statistics, worker
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import host_lock
@@ -98,6 +99,34 @@ def test_bundle_refuses_what_is_none(tmp_path, capsys):
     assert "error: bad.zip: not a bundle (the zip file" in capsys.readouterr().err.replace(f"{tmp_path}/", "")
     assert main(["import", str(tmp_path / "nope.zip")]) == 2
     assert "nope.zip: cannot be read (No such file or directory)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("experiment", {"bogus_key": 1}, "experiment.yaml: unknown key 'bogus_key'; allowed are id, penalties,"),
+        ("lane", {"extra": {}}, "lane.yaml: unknown key 'extra'; allowed are name, rounds, round_seconds,"),
+        ("lane", {"narrow": {"thesis_tab1": {"tools": ["edlib"]}}}, "unknown key 'narrow.thesis_tab1.tools'; allowed"),
+    ],
+)
+def test_a_key_that_the_engine_does_not_know_is_named(tmp_path, file, change, said):
+    files = {"experiment": "config/experiments/thesis_tab1.yaml", "lane": "config/lanes/kick.yaml"}
+    content = {name: yaml.safe_load((ROOT / path).read_text()) for name, path in files.items()}
+    content[file] |= change
+    for name, keys in content.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(keys))
+    tools = content["experiment"]["tools"]
+    with pytest.raises(planning.EngineError) as caught:
+        planning.make_plan(tmp_path / "experiment.yaml", tmp_path / "lane.yaml", tools)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["experiment", "lane"])
+def test_the_engine_knows_the_keys_of_the_schema(kind):
+    schema = yaml.safe_load((ROOT / f"workflow/schemas/{kind}.schema.yaml").read_text())
+    known = {"experiment": (planning._EXPERIMENT, planning._EXPERIMENT_BESIDES)}
+    known["lane"] = (planning._LANE, planning._LANE_BESIDES)
+    assert {key for keys in known[kind] for key in keys} == set(schema["properties"])
 
 
 def test_the_order_of_a_round_is_known_from_its_seed():

@@ -124,6 +124,23 @@ def test_a_card_tells_the_measured_bandwidth():
     assert summary.card_text(card) == ("Some CPU, Some GPU (driver 1), pinned copies at 55.5 GB/s in and 55.4 out")
 
 
+def test_a_card_tells_the_clocks():
+    gpu = {"name": "Some GPU", "driver": "1", "clock_mhz": "1980"}
+    card = {"cpu": "Some CPU", "cores": 16, "clock_mhz": 2100, "gpus": [gpu]}
+    assert summary.card_text(card) == "Some CPU, 16 cores, 2100 MHz, Some GPU (driver 1, up to 1980 MHz)"
+
+
+def test_of_a_hosts_cards_the_newest_with_what_was_measured_is_shown(tmp_path):
+    measured = {"pcie_gb_s": {"h2d_pinned": 55.5, "d2h_pinned": 55.4}}
+    cards = {"02": {"cpu": "Old"} | measured, "03": {"cpu": "Shown"} | measured, "04": {"cpu": "Newest"}}
+    for day, card in cards.items():
+        rows = two_tools(race_id=day, time_utc=f"2026-01-{day}T00:00:00Z")
+        samples.write(tmp_path / f"{day}.parquet", rows, CARD | {"host_card": card})
+    races = render.ratios.read(sorted(tmp_path.glob("*.parquet"), reverse=True))
+    (host,) = summary.hosts([measurement()], races)
+    assert host["card"] == "Shown, pinned copies at 55.5 GB/s in and 55.4 out, no GPU"
+
+
 def test_nothing_measured_is_said_plainly():
     page = render.render([], [], [], [], {})
     assert "Nothing has been measured yet" in page and "No races yet" in page

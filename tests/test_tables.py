@@ -3,6 +3,7 @@
 import importlib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, read_csv
 from wfa_kernels import PairBatch
+from workflow.scripts import papers
 from workflow.scripts.format_numbers import count, percent, significant
 
 TIDY = [
@@ -75,7 +77,25 @@ def test_tidy_holds_each_paper_value_once_in_seconds(make):
         ("recall_affine", "1", "100000000"),
     ]
     adept = [r for r in rows if r["tool"] == "ADEPT (GPU)" and r["dataset"] == "uniform_150_e2"]
-    assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c")]
+    assert [(r["value"], r["status"]) for r in adept] == [("161", "ok"), ("", "n/c: not comparable")]
+
+
+@pytest.mark.parametrize("table", ["thesis_tab1", "thesis_tab8", "thesis_tab9"])
+def test_a_program_reads_a_status_in_every_tidy_row(make, table):
+    rows = pd.read_csv(f"{make(table, [])}.tidy.csv")
+    assert rows["status"].notna().all()
+    wordless = rows[(rows["source"] == "paper") & rows["value"].isna() & (rows["quantity"] == "recall_affine")]
+    assert set(wordless["status"]) <= {f"{word}: {meaning}" for word, meaning in papers.WORDS.items()}
+
+
+def test_tidy_holds_a_gpus_peak_memory(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    peaks = {"peak_pinned_bytes": 2_000_000, "peak_device_bytes": 3_000_000}
+    rows = read_csv(f"{make('thesis_tab1', [measurement(**ours, **peaks), measurement()])}.tidy.csv")
+    told = {(r["tool"], r["quantity"]): (r["value"], r["unit"]) for r in rows if r["quantity"].startswith("peak_")}
+    assert told["wavebench-edit", "peak_pinned"] == ("2000000", "bytes")
+    assert told["wavebench-edit", "peak_device"] == ("3000000", "bytes")
+    assert {quantity for tool, quantity in told if tool == "edlib"} == {"peak_rss"}
 
 
 def test_a_librarys_own_thread_pool_has_a_row_of_its_own(make):
@@ -186,11 +206,26 @@ def test_twins_and_subsets_are_not_shown(make):
     assert all(r["status"] != "ok" for r in cells(make("thesis_tab1", rows), source="here"))
 
 
-def test_tab9_says_what_is_real(make, tmp_path):
+def lambda_reads(tmp_path):
+    """A table of real reads: Nanopore's of phage lambda."""
     table = tmp_path / "real.tsv"
     head = ["name", "technology", "preset", "reads", "reads_sha256", "reference", "reference_sha256"]
     row = ["lambda", "nanopore", "map-ont", "r.fq", "", "g.fa", ""]
     table.write_text("\n".join("\t".join(fields) for fields in (head, row)) + "\n")
+    return table
+
+
+def test_tab9_says_why_reads_are_not_mapped_and_shows_their_stand_in(make, tmp_path):
+    stand_in = measurement(experiment="thesis_tab9", dataset="nanopore", metric="affine", dataset_model="nanopore")
+    out = make("thesis_tab9", [stand_in], real_data=lambda_reads(tmp_path), unmapped="no mappy")
+    here = {(r["tool"], r["dataset"]): r["status"] for r in cells(out, source="here", scope="cigar")}
+    assert here["edlib", "real_lambda"] == "not mapped: no mappy" and here["edlib", "nanopore"] == "ok"
+    assert here["ksw2", "real_lambda"].startswith("not raced yet")
+    assert not any(status.startswith("real reads instead") for status in here.values())
+
+
+def test_tab9_says_what_is_real(make, tmp_path):
+    table = lambda_reads(tmp_path)
     measured = measurement(experiment="thesis_tab9", dataset="real_lambda", metric="affine", penalties="4,6,2",
                            recall_affine=0.0, dataset_model="mapped", length_bp=6000, error=None)  # fmt: skip
     out = make("thesis_tab9", [measured], real_data=table)
@@ -203,18 +238,33 @@ def test_tab9_says_what_is_real(make, tmp_path):
     assert float(paper["time_s"]) == 22620
 
 
-def test_tab7_is_computed_from_the_pair_files(tmp_path):
+def draw_tab7(tmp_path, dataset, *further):
+    """Draw thesis Tab 7 as tmp_path/tab7, with a pair file of two pairs of one data set."""
     data = tmp_path / "data"
     data.mkdir()
     batch = PairBatch.from_strings(["ACGT" * 3, "A" * 20], ["ACG", "T" * 31], {"source": "made up", "realised": "{}"})
-    batch.to_arrow(data / "illumina_150.arrow")
+    batch.to_arrow(data / f"{dataset}.arrow")
     from workflow.scripts.tables.thesis_tab7 import main
 
     run = CliRunner().invoke(main, [
         f"--paper={ROOT / 'config/papers/thesis_tab7.csv'}", f"--data={data}",
-        f"--lane={ROOT / 'config/lanes/kick.yaml'}", f"--out={tmp_path / 'tab7'}",
+        f"--lane={ROOT / 'config/lanes/kick.yaml'}", f"--out={tmp_path / 'tab7'}", *further,
     ])  # fmt: skip
     assert run.exit_code == 0, run.output
+
+
+def test_tab7_says_why_reads_are_not_mapped_and_shows_their_stand_in(tmp_path):
+    draw_tab7(tmp_path, "nanopore", f"--real-data={lambda_reads(tmp_path)}", "--unmapped=no mappy")
+    ours = {row["dataset"]: row for row in read_csv(tmp_path / "tab7.csv") if row["from"] == "here"}
+    assert ours["real_lambda"]["status"] == "not mapped: no mappy"
+    assert (ours["nanopore"]["status"], ours["nanopore"]["pairs"]) == ("ok", "2")
+    text = (tmp_path / "tab7.md").read_text()
+    assert "Simulated, in the place of real reads that are not mapped here: Nanopore." in text
+    assert "real reads in config/real_data.tsv: Illumina 150, Illumina 250, Moleculo, PacBio CCS, PacBio HiFi." in text
+
+
+def test_tab7_is_computed_from_the_pair_files(tmp_path):
+    draw_tab7(tmp_path, "illumina_150")
     paper, ours, *_ = read_csv(tmp_path / "tab7.csv")
     assert (paper["pairs"], paper["text_min_bp"], paper["text_mean_bp"]) == ("100000000", "134", "148")
     lengths = [ours[f"{side}_{which}_bp"] for side in ("text", "pattern") for which in ("min", "mean", "max")]

@@ -4,11 +4,9 @@ import json
 import os
 
 from workflow.profile.cells import ProfileError
+from workflow.profile.layout import LAYOUT
 from workflow.race import provenance
 from workflow.race.host import host_card, host_id
-
-#: Version of the files' layout: what reads them refuses another one.
-LAYOUT = 1
 
 
 def require_writable(path):

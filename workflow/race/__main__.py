@@ -31,11 +31,13 @@ def _parser():
     show = commands.add_parser("host", help="print this host's id")
     show.add_argument("--card", action="store_true", help="print its whole card as JSON")
 
-    export = commands.add_parser("export", help="bundle samples into one file for another machine's tables")
+    export = commands.add_parser("export", help="bundle samples and profiles for another machine's tables")
     export.add_argument("--samples", default="results/samples", metavar="DIR")
+    export.add_argument("--profiles", default="results/profile", metavar="DIR")
+    export.add_argument("--recorded", default="results/recorded", metavar="DIR", help="further profiles of its hosts")
     export.add_argument("--out", required=True, metavar="FILE.zip")
 
-    take = commands.add_parser("import", help="add a bundle's samples to the recorded hosts")
+    take = commands.add_parser("import", help="add a bundle's samples and profiles to the recorded hosts")
     take.add_argument("bundle", metavar="FILE.zip")
     take.add_argument("--recorded", default="results/recorded", metavar="DIR")
     return parser
@@ -61,9 +63,11 @@ def main(arguments=None):
         if asked.command == "host":
             print(json.dumps(host.host_card(), indent=1) if asked.card else host.host_id())
         elif asked.command == "export":
-            print(f"{bundle.export(asked.samples, asked.out)} races written to {asked.out}")
+            races, profiles = bundle.export(asked.samples, asked.out, asked.profiles, asked.recorded)
+            print(f"{races} races and {profiles} profiles written to {asked.out}")
         else:
-            print(f"{bundle.take(asked.bundle, asked.recorded)} races added to {asked.recorded}")
+            races, profiles = bundle.take(asked.bundle, asked.recorded)
+            print(f"{races} races and {profiles} profiles added to {asked.recorded}")
     except (engine.EngineError, bundle.BundleError, AlignError, PairsError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,39 +1,84 @@
-"""Bundles: the samples of one machine as a zip, to join the tables of another."""
+"""Bundles: the samples and profiles of one machine as a zip, to join the tables of another."""
 
 import io
+import json
+import os
 import zipfile
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow.race.samples import SCHEMA
+from workflow.profile import layout
+from workflow.race.samples import REQUIRED
 
 
 class BundleError(ValueError):
     """Something that is not a bundle of samples: the message names the file."""
 
 
-def export(samples, out):
-    """Zip every race file under ``samples/<lane>/<host>/<experiment>/``; the number of races.
+def export(samples, out, profiles="results/profile", recorded="results/recorded"):
+    """Zip a machine's race files and profiles; (races, profiles), how many there are.
 
-    Inside the bundle they lie as under results/recorded: ``<host>/<lane>/<experiment>/<dataset>.parquet``.
+    samples: folder of ``<lane>/<host>/<experiment>/<dataset>.parquet``. profiles: folder of ``<host>/<kind>.json``.
+    recorded: folder of ``<host>/profile/<kind>.json``, of which those of the hosts in the other two folders count.
+    Inside the bundle all lie as under results/recorded: ``<host>/<lane>/<experiment>/<dataset>.parquet`` and
+    ``<host>/profile/<kind>.json``. Raises BundleError.
     """
-    files = sorted(Path(samples).glob("*/*/*/*.parquet"))
-    if not files:
+    races = {}
+    for path in sorted(Path(samples).glob("*/*/*/*.parquet")):
+        lane, host, experiment, name = path.relative_to(samples).parts
+        races[f"{host}/{lane}/{experiment}/{name}"] = path
+    own = {f"{path.parent.name}/profile/{path.name}": path for path in _profiles(profiles, "*")}
+    hosts = {name.split("/")[0] for name in (*races, *own)}
+    others = {path.relative_to(recorded).as_posix(): path for path in _profiles(recorded, "*/profile")}
+    told = {name: path for name, path in others.items() if name.split("/")[0] in hosts} | own
+    if not races and not told:
         raise BundleError(f"{samples}: holds no samples (<lane>/<host>/<experiment>/<dataset>.parquet)")
+    _write_zip(out, races | told)
+    return len(races), len(told)
+
+
+def _profiles(folder, within):
+    return [path for kind in layout.KINDS for path in sorted(Path(folder).glob(f"{within}/{kind}.json"))]
+
+
+def _write_zip(out, files):
+    beside = f"{out}.{os.getpid()}.part"
     try:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as bundle:
-            for path in files:
-                lane, host, experiment, name = path.relative_to(samples).parts
-                bundle.write(path, f"{host}/{lane}/{experiment}/{name}")
+        with zipfile.ZipFile(beside, "w", zipfile.ZIP_STORED) as bundle:
+            for name, path in files.items():
+                bundle.write(path, name)
+        os.replace(beside, out)
     except OSError as error:
         raise BundleError(f"{out}: cannot be written ({error.strerror})") from None
-    return len(files)
+    finally:
+        Path(beside).unlink(missing_ok=True)
 
 
 def take(bundle, recorded):
-    """Unpack a bundle under ``recorded/``, unedited; the number of races. Nothing is written when any is bad."""
+    """Unpack a bundle under ``recorded/``, unedited; (races, profiles), how many. Nothing is written when any is bad.
+
+    A file appears whole or not at all, also when this process is killed.
+    """
+    content = _content(bundle)
+    for name, data in content.items():
+        _check(bundle, name, data)
+    try:
+        for name, data in content.items():
+            target = Path(recorded, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            beside = Path(f"{target}.{os.getpid()}.part")
+            beside.write_bytes(data)
+            os.replace(beside, target)
+    except OSError as error:
+        raise BundleError(f"{recorded}: cannot be written ({error.strerror})") from None
+    races = sum(name.endswith(".parquet") for name in content)
+    return races, len(content) - races
+
+
+def _content(bundle):
+    """{name: bytes} of the files in a zip."""
     try:
         with zipfile.ZipFile(bundle) as archive:
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
@@ -43,29 +88,44 @@ def take(bundle, recorded):
         raise BundleError(f"{bundle}: not a bundle (the zip file that `export` writes)") from None
     if not content:
         raise BundleError(f"{bundle}: holds no samples")
-    for name, data in content.items():
-        _check(bundle, name, data)
-    try:
-        for name, data in content.items():
-            target = Path(recorded, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-    except OSError as error:
-        raise BundleError(f"{recorded}: cannot be written ({error.strerror})") from None
-    return len(content)
+    return content
 
 
 def _check(bundle, name, data):
     parts = PurePosixPath(name).parts
-    if len(parts) != 4 or any(part.startswith((".", "/")) for part in parts) or not name.endswith(".parquet"):
-        raise BundleError(f"{bundle}: {name!r} is not <host>/<lane>/<experiment>/<dataset>.parquet")
+    hidden = any(part.startswith((".", "/")) for part in parts)
+    kind = parts[-1].removesuffix(".json")
+    if len(parts) == 4 and not hidden and name.endswith(".parquet"):
+        _check_race(f"{bundle}: {name}", parts[0], data)
+    elif len(parts) == 3 and not hidden and parts[1:] == ("profile", f"{kind}.json") and kind in layout.KINDS:
+        _check_profile(f"{bundle}: {name}", parts[0], kind, data)
+    else:
+        raise BundleError(
+            f"{bundle}: {name!r} is neither <host>/<lane>/<experiment>/<dataset>.parquet nor <host>/profile/"
+            f"<kind>.json, the kind one of {', '.join(layout.KINDS)}"
+        )
+
+
+def _check_race(where, host, data):
     try:
         table = pq.read_table(io.BytesIO(data))
     except (pa.ArrowInvalid, OSError):
-        raise BundleError(f"{bundle}: {name} is not a Parquet file") from None
-    missing = [field for field in SCHEMA.names if field not in table.column_names]
+        raise BundleError(f"{where} is not a Parquet file") from None
+    missing = [field for field in REQUIRED if field not in table.column_names]
     if missing:
-        raise BundleError(f"{bundle}: {name} lacks the column {missing[0]!r}: made by another version")
-    wrong = {row for row in table.column("host").to_pylist() if row != parts[0]}
+        raise BundleError(f"{where} lacks the column {missing[0]!r}: made by another version")
+    wrong = {row for row in table.column("host").to_pylist() if row != host}
     if wrong:
-        raise BundleError(f"{bundle}: {name} holds samples of host {wrong.pop()!r}")
+        raise BundleError(f"{where} holds samples of host {wrong.pop()!r}")
+
+
+def _check_profile(where, host, kind, data):
+    try:
+        content = json.loads(data)
+    except ValueError:
+        raise BundleError(f"{where} is not a JSON file") from None
+    fault = layout.fault(content, kind)
+    if fault:
+        raise BundleError(f"{where} {fault}")
+    if content["host"] != host:
+        raise BundleError(f"{where} is of host {content['host']!r}")

@@ -73,9 +73,13 @@ _LANE = {
     "race_seconds": (_is_seconds, "a number of seconds > 0"),
     "timeout_seconds": (_is_seconds, "a number of seconds > 0"),
 }
+#: Keys that the workflow reads besides.
+_EXPERIMENT_BESIDES = ("title", "needs")
+_LANE_BESIDES = ("pairs", "real_pairs", "narrow")
 
 
-def _check(content, keys, path, within=""):
+def _check(content, keys, path, besides=(), within=""):
+    _require_known(content, [*keys, *besides], path, within)
     for key, (good, allowed) in keys.items():
         if key not in content:
             raise EngineError(f"{path}: key '{within}{key}' is missing")
@@ -83,24 +87,31 @@ def _check(content, keys, path, within=""):
             raise EngineError(f"{path}: key '{within}{key}' must be {allowed}, not {content[key]!r}")
 
 
+def _require_known(content, allowed, path, within=""):
+    for key in content:
+        if key not in allowed:
+            raise EngineError(f"{path}: unknown key '{within}{key}'; allowed are {', '.join(allowed)}")
+
+
 def load_experiment(path):
     """An experiment's file as a dict, with the keys that a race needs. Raises EngineError."""
     experiment = load_yaml(path)
-    _check(experiment, _EXPERIMENT, path)
+    _check(experiment, _EXPERIMENT, path, _EXPERIMENT_BESIDES)
     return experiment
 
 
 def make_plan(experiment_path, lane_path, known_tools):
     """The Plan of an experiment under a lane. Raises EngineError naming file and key."""
     experiment, lane = load_experiment(experiment_path), load_yaml(lane_path)
-    _check(lane, _LANE, lane_path)
+    _check(lane, _LANE, lane_path, _LANE_BESIDES)
     for tool in [*experiment["tools"], experiment["twin"]]:
         if tool not in known_tools:
             allowed = ", ".join(sorted(known_tools))
             raise EngineError(f"{experiment_path}: key 'tools' has unknown {tool!r} (known are {allowed})")
     narrow = (lane.get("narrow") or {}).get(experiment["id"], {})
-    given = {key: rule for key, rule in _NARROWED.items() if key in narrow}
-    _check(narrow, given, lane_path, f"narrow.{experiment['id']}.")
+    within = f"narrow.{experiment['id']}."
+    _require_known(narrow, _NARROWED, lane_path, within)
+    _check(narrow, {key: rule for key, rule in _NARROWED.items() if key in narrow}, lane_path, within=within)
     return plan_of(experiment, lane, experiment_path)
 
 

@@ -57,6 +57,8 @@ SCHEMA = pa.schema(
 )
 #: Columns that samples recorded before they were introduced do not have; they are null there.
 _LATER = ("peak_pinned_bytes", "peak_device_bytes")
+#: Columns that every race file has.
+REQUIRED = tuple(name for name in SCHEMA.names if name not in _LATER)
 
 
 class SamplesError(ValueError):

@@ -6,6 +6,7 @@ from collections import Counter
 
 from workflow.scripts.doubts import NOISY, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
+from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import shown, speedups
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -17,7 +18,8 @@ TOO_WIDE = 0.1
 
 def hosts(measurements, races):
     """One dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races."""
-    cards = {race.host: race.card.get("host_card", {}) for race in races}
+    told = [(race.host, race.card.get("host_card") or {}, race.rows[0]["time_utc"] or "") for race in races]
+    cards = {host: card for host, card, time_utc in sorted(told, key=lambda one: card_rank(*one[1:]))}
     found = {}
     for m in measurements:
         host = found.setdefault(
@@ -44,14 +46,20 @@ def hosts(measurements, races):
 def card_text(card):
     """A host card in a line."""
     told = [card.get("cpu"), f"{card['cores']} cores" if card.get("cores") else None]
+    told.append(f"{card['clock_mhz']} MHz" if card.get("clock_mhz") else None)
     told.append(f"{card['memory_gib']} GiB memory" if card.get("memory_gib") else None)
-    told += [f"{gpu.get('name')} (driver {gpu.get('driver')})" for gpu in card.get("gpus") or []]
+    told += map(_gpu_text, card.get("gpus") or [])
     if card.get("pcie_gb_s"):
         told.append("pinned copies at {h2d_pinned:g} GB/s in and {d2h_pinned:g} out".format(**card["pcie_gb_s"]))
     if card and not card.get("gpus"):
         told.append("no GPU")
     told.append(f"Python {card['python']}, numba {card['numba']}" if card.get("numba") else None)
     return ", ".join(filter(None, told)) or "no host card"
+
+
+def _gpu_text(gpu):
+    clock = f", up to {gpu['clock_mhz']} MHz" if gpu.get("clock_mhz") else ""
+    return f"{gpu.get('name')} (driver {gpu.get('driver')}{clock})"
 
 
 def verification(measurements):

@@ -35,11 +35,12 @@ rule measured_table:
         table="|".join(SETTINGS.experiments),
     params:
         peers=lambda wildcards, input: [f"--peer={path}" for path in input.peers],
+        unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.tables.{wildcards.table} {input.races} --measurements {input.measurements}"
         " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
-        " --real-data {input.real_data} --out {params.out} 2> {log}"
+        " --real-data {input.real_data} --unmapped={params.unmapped:q} --out {params.out} 2> {log}"
 
 
 # Properties of the GPUs of every host with a race of table 1, from the races' host cards.
@@ -175,7 +176,9 @@ rule thesis_tab7:
         "results/logs/tables/thesis_tab7.log",
     params:
         data=DATA,
+        unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.tables.thesis_tab7 --data {params.data} --paper {input.paper}"
-        " --lane {input.lane} --real-data {input.real_data} --out {params.out} 2> {log}"
+        " --lane {input.lane} --real-data {input.real_data} --unmapped={params.unmapped:q}"
+        " --out {params.out} 2> {log}"

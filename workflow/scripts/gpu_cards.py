@@ -36,6 +36,11 @@ class HostGpu:
     time_utc: str = ""
 
     @property
+    def rank(self):
+        """Sort key among the cards of one host."""
+        return card_rank(self.card, self.time_utc)
+
+    @property
     def gpu(self):
         """{name, driver, memory_mib, clock_mhz} as text, or {}."""
         return (self.card.get("gpus") or [{}])[0]
@@ -67,7 +72,7 @@ def of_hosts(files, here):
         for row, card in _cards(str(path)):
             host = HostGpu("here" if row["host"] == here else "recorded", row["host"], card, row.get("lane", ""),
                            row["commit"] or "", row["time_utc"] or "")  # fmt: skip
-            if host.host not in found or _rank(host) > _rank(found[host.host]):
+            if host.host not in found or host.rank > found[host.host].rank:
                 found[host.host] = host
     this = found.pop(here, HostGpu("here", here))
     return [*(found[name] for name in sorted(found)), this]
@@ -82,9 +87,10 @@ def _cards(path):
     return [(row, race.get("host_card") or {}) for row in table.slice(0, 1).to_pylist()]
 
 
-def _rank(host):
-    measured = [bool(host.card.get(key)) for key in ("pcie_gb_s", "gpu_attributes")]
-    return sum(measured), bool(host.card), host.time_utc
+def card_rank(card, time_utc):
+    """Sort key of a host's cards: the greatest is the one to show."""
+    measured = [bool(card.get(key)) for key in ("pcie_gb_s", "gpu_attributes")]
+    return sum(measured), bool(card), time_utc
 
 
 def properties(attributes):

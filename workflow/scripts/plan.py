@@ -83,7 +83,9 @@ def describe(chosen):
     for row in chosen.real_rows:
         if not {row.technology, row.dataset} & named:
             lines.append(f"  not used: {row.dataset}: no experiment names {row.technology}")
-    lines += [f"  note: {note}" for note in chosen.notes]
+    if chosen.unmapped:
+        names = ", ".join(row.name for row in chosen.left_rows)
+        lines.append(f"  note: real reads are left out ({names}): {chosen.unmapped}")
     lines.append(f"  then {len(chosen.config['tables'])} tables, {len(chosen.config['figures'])} figures, the report")
     lines.append(f"  estimate: {estimate_minutes(chosen):.0f} minutes; finished steps are not repeated")
     return "\n".join(lines)

@@ -4,9 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from workflow.profile import layout
 from workflow.scripts.format_numbers import short_commit
-
-LAYOUT = 1
 
 
 class ProfileFileError(ValueError):
@@ -60,11 +59,9 @@ def read(path, kind):
             content = json.load(text)
     except (OSError, ValueError) as error:
         raise ProfileFileError(f"{path}: cannot be read as a profile ({error})") from None
-    keys = ("host", "host_card", "commit", "time_utc", {"kernels": "cells", "timeline": "designs"}[kind])
-    if not isinstance(content, dict) or content.get("kind") != kind or any(key not in content for key in keys):
-        raise ProfileFileError(f"{path}: is no profile of kind {kind!r}")
-    if content.get("layout") != LAYOUT:
-        raise ProfileFileError(f"{path}: has layout {content.get('layout')!r}, this version reads {LAYOUT}")
+    fault = layout.fault(content, kind)
+    if fault:
+        raise ProfileFileError(f"{path}: {fault}")
     return content
 
 

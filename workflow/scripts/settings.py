@@ -34,15 +34,16 @@ class Settings:
     """What a run is asked to do, checked.
 
     config: config.yaml as a dict. lane: the lane's file as a dict. experiments: {id: the experiment's file as a dict}.
-    real_rows: the rows of real_data.tsv, as real_data.read_table gives them. notes: what a reader of the plan must
-    know, as sentences. gpu: whether this host has one.
+    real_rows: the rows of real_data.tsv that can be mapped here, as real_data.read_table gives them. left_rows: those
+    that cannot. unmapped: why, "" where there are none. gpu: whether this host has one.
     """
 
     config: dict
     lane: dict
     experiments: dict
     real_rows: tuple
-    notes: tuple = ()
+    left_rows: tuple = ()
+    unmapped: str = ""
     gpu: bool = False
 
     def raced(self, experiment):
@@ -129,18 +130,17 @@ def load(config=None, lane=None, root=ROOT):
     _among(lane_name, lanes, "lane", COMMAND_LINE)
     if lane_name == "auto":
         lane_name = "lite" if gpu else "kick"
-    rows, notes = _mappable(_real_rows(root / config["real_data"]))
+    rows = _real_rows(root / config["real_data"])
+    unmapped = _why_unmapped() if rows else ""
+    rows, left_rows = ((), rows) if unmapped else (rows, ())
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
-    return Settings(config, _lane(lane_name, root), experiments, rows, notes, gpu)
+    return Settings(config, _lane(lane_name, root), experiments, rows, left_rows, unmapped, gpu)
 
 
-def _mappable(rows):
-    """The rows that can be mapped here, and why the others cannot: mappy needs a C compiler to install."""
-    if rows and importlib.util.find_spec("mappy") is None:
-        names = ", ".join(row.name for row in rows)
-        return (), (f"real reads are left out ({names}): mappy is not installed, it needs a C compiler to build",)
-    return rows, ()
+def _why_unmapped():
+    """Why no reads can be mapped here, or "": mappy needs a C compiler to install."""
+    return "" if importlib.util.find_spec("mappy") else "mappy is not installed, it needs a C compiler to build"
 
 
 def _among(value, allowed, key, file):

@@ -54,7 +54,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a table looks like. recall: the fraction shown beside the time, "" to show it only in the details."""
+    """What a table looks like. recall: the fraction shown beside the time, "" to show it only in the details.
+
+    unmapped: why the user's real reads cannot be mapped on this host, "" where they can.
+    """
 
     id: str
     title: str
@@ -67,6 +70,7 @@ class Layout:
     paper_host: dict  # device -> machine of the paper
     paper_threads: int
     recall: str = ""
+    unmapped: str = ""
 
 
 @dataclass

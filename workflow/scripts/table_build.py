@@ -189,7 +189,10 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
     real = column.dataset.startswith("real_")
-    if not real and any(other.group == column.group and other.dataset.startswith("real_") for other in layout.columns):
+    if real and layout.unmapped:
+        return "not mapped", layout.unmapped
+    alike = [other.dataset for other in layout.columns if other.group == column.group]
+    if not real and not layout.unmapped and any(dataset.startswith("real_") for dataset in alike):
         return "real reads instead", "real reads of this technology are raced here in its place"
     narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
     if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):

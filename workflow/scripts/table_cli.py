@@ -1,11 +1,15 @@
 """The command line that the scripts of measured tables share."""
 
 import os
+from dataclasses import replace
 
 import click
 import pyarrow.parquet as pq
 
 from workflow.scripts import config_files, papers, table_build, table_floor, table_output, table_peers
+
+#: The option of the tables that show real reads.
+UNMAPPED = click.option("--unmapped", default="", help="Why real reads are not mapped on this host.")
 
 
 def read_yaml(path):
@@ -34,15 +38,16 @@ def command(make_layout):
     @click.option("--config", required=True, help="The experiment: config/experiments/<id>.yaml.")
     @click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
     @click.option("--real-data", default="", help="config/real_data.tsv, for tables of real reads.")
+    @UNMAPPED
     @click.option("--peer", "peers", multiple=True, help="External figures: config/peers/<program>_<device>.yaml.")
     @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
-    def main(races, measurements, paper, config, lane, real_data, peers, out):
+    def main(races, measurements, paper, config, lane, real_data, unmapped, peers, out):
         """Draw up the table; RACES are race files whose host cards tell the bandwidth of their GPU."""
         rows = read_measurements(measurements)
         experiment, lane = read_yaml(config), read_yaml(lane)
         try:
             values = papers.read(paper)
-            layout = make_layout(experiment, real_data, rows)
+            layout = replace(make_layout(experiment, real_data, rows), unmapped=unmapped)
             peers, bandwidths = table_peers.read(peers), table_floor.bandwidths(races)
         except ValueError as error:
             raise click.UsageError(str(error)) from None

@@ -3,6 +3,7 @@
 import csv
 import os
 
+from workflow.scripts.papers import WORDS
 from workflow.scripts.table import PACKED
 from workflow.scripts.table_floor import FLOOR
 from workflow.scripts.table_html import article, page
@@ -139,8 +140,13 @@ def _stated_values(line, cell, base):
     """Of a cell without a measurement of ours: the paper's, an external or a computed value, or none at all."""
     yield base | {"quantity": _quantity(line.row), "unit": "s", "value": cell.unscaled_s}
     if cell.recall is not None or cell.recall_word:
-        status = cell.recall_word or "ok"
+        status = _meaning(cell.recall_word) if cell.recall_word else "ok"
         yield base | {"quantity": "recall_affine", "unit": "fraction", "value": cell.recall, "status": status}
+
+
+def _meaning(word):
+    """A paper's word with what it means: a bare "n/a" reads as a missing value in many programs."""
+    return f"{word}: {WORDS[word]}" if word in WORDS else word
 
 
 def _quantity(row):
@@ -173,6 +179,8 @@ def _measured_values(cell, base):
         ("coverage", "coverage", "fraction"),
         ("time_jit", "jit_s", "s"),
         ("peak_rss", "peak_rss_bytes", "bytes"),
+        ("peak_pinned", "peak_pinned_bytes", "bytes"),
+        ("peak_device", "peak_device_bytes", "bytes"),
     ):
         if record.get(key) is not None:
             yield base | {"quantity": quantity, "unit": unit, "value": record[key], "rounds": None}

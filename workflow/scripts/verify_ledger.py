@@ -12,19 +12,25 @@ import pandas as pd
 from workflow.race import samples
 
 _COLUMNS = (
-    "experiment", "dataset", "tool", "variant", "threads", "scope", "exact", "pairs", "verified", "recall_native",
-    "recall_affine", "coverage", "refused", "failing_pairs", "status", "reason", "dataset_hash", "output_hash",
+    "experiment", "dataset", "tool", "variant", "threads", "scope", "quantity", "exact", "pairs", "verified",
+    "recall_native", "recall_affine", "coverage", "refused", "failing_pairs", "status", "reason", "dataset_hash",
+    "output_hash",
 )  # fmt: skip
+#: What tells the cells of a race apart: a GPU's tool has one for each kind of memory, by the name of its time.
+_CELL = ("race_id", "tool", "variant", "threads", "scope", "quantity", "pairs")
 
 
 def ledger(paths):
     """DataFrame of the verified cells of the given race files, those that break their promise first.
 
+    A further quantity of a run, such as its kernels' time, is no cell of its own: it has the answers of the run.
     Raises samples.SamplesError.
     """
     frames = [samples.read(path)[0].to_pandas() for path in paths]
     rows = pd.concat(frames, ignore_index=True)
-    rows = rows[~rows["twin"]].drop_duplicates(["race_id", *_COLUMNS[2:8]])[list(_COLUMNS)]
+    rows = rows[~rows["twin"]].drop_duplicates(list(_CELL))
+    further = (rows["status"] == "ok") & rows["failing_pairs"].isna()  # they stand in a cell's first row alone
+    rows = rows.loc[~further, list(_COLUMNS)]
     broken = rows["exact"] & (rows["recall_native"] < 1)
     return rows.assign(broken=broken).sort_values(["broken", "experiment", "dataset"], ascending=[False, True, True])
 

@@ -8,7 +8,7 @@ import click
 from wfa_kernels import PairBatch
 from workflow.scripts import papers
 from workflow.scripts.format_numbers import significant
-from workflow.scripts.table_cli import read_yaml
+from workflow.scripts.table_cli import UNMAPPED, read_yaml
 from workflow.scripts.table_plain import PlainTable, Text, TextLine, write_all
 from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, is_real, label, technology_of_real
 
@@ -45,13 +45,17 @@ def paper_row(technology, values):
     }  # fmt: skip
 
 
-def our_row(technology, dataset, folder, lane):
-    """The row of one data set in use, computed from its pair file; with the reason where there is none."""
+def our_row(technology, dataset, folder, lane, unmapped=""):
+    """The row of one data set in use, computed from its pair file; with the reason where there is none.
+
+    unmapped: why real reads cannot be mapped on this host.
+    """
     base = {"technology": ALL[technology][0], "from": "here", "dataset": dataset, "data": label(dataset)}
     path = os.path.join(folder, f"{dataset}.arrow")
     if not os.path.exists(path):
         absent = not is_real(dataset) and dataset not in lane["pairs"]
         status = "not in lane {}" if absent else "no pair file of lane {} yet"
+        status = f"not mapped: {unmapped}" if unmapped and is_real(dataset) else status
         return base | {"status": status.format(lane["name"])}
     pairs = PairBatch.from_arrow(path)
     if not len(pairs):
@@ -126,8 +130,9 @@ def tidy(rows, lane):
 @click.option("--data", required=True, help="Folder of the lane's pair files.")
 @click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
 @click.option("--real-data", default="", help="config/real_data.tsv.")
+@UNMAPPED
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
-def main(paper, data, lane, real_data, out):
+def main(paper, data, lane, real_data, unmapped, out):
     """Data sets in use, beside the thesis'."""
     lane = read_yaml(lane)
     try:
@@ -136,11 +141,13 @@ def main(paper, data, lane, real_data, out):
         raise click.UsageError(str(error)) from None
     rows, shown = [], set()
     extra = {technology for technology in EXTRA if os.path.exists(os.path.join(data, f"{technology}.arrow"))}
-    for technology, dataset in datasets(extra - set(real.values()), real):
+    # Reads that cannot be mapped have their row, and the simulated data set that stands in for them its own.
+    simulated = extra | set(real.values()) if unmapped else extra - set(real.values())
+    for technology, dataset in datasets(simulated, real):
         if technology not in shown and technology in TECHNOLOGIES:
             rows.append(paper_row(technology, values))
         shown.add(technology)
-        rows.append(our_row(technology, dataset, data, lane))
+        rows.append(our_row(technology, dataset, data, lane, unmapped))
     write(rows, lane, out)
 
 
@@ -158,8 +165,13 @@ def _texts(row):
 def _notes(rows, lane):
     yield f"Ours: lane {lane['name']}."
     simulated = [row["technology"] for row in rows if row["data"] == "simulated"]
-    if simulated:
-        yield f"Simulated, for want of real reads in config/real_data.tsv: {', '.join(simulated)}."
+    unmapped = {row["technology"] for row in rows if is_real(row["dataset"])}
+    wanting = [technology for technology in simulated if technology not in unmapped]
+    standing_in = [technology for technology in simulated if technology in unmapped]
+    if wanting:
+        yield f"Simulated, for want of real reads in config/real_data.tsv: {', '.join(wanting)}."
+    if standing_in:
+        yield f"Simulated, in the place of real reads that are not mapped here: {', '.join(standing_in)}."
     for row in rows:
         if row["from"] == "here" and row["status"] == "ok":
             yield f"{row['dataset']}: {row['source']}. Mapping: {mapping_text(row)}."

@@ -1,0 +1,106 @@
+"""Bundles: what one machine exports another imports, samples and profiles, unedited, whole or not at all."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests import synthetic_profiles
+from tests.synthetic import race_rows
+from workflow.race import bundle, samples
+from workflow.race.__main__ import main
+
+RECORDED = Path(__file__).resolve().parents[1] / "results/recorded"
+HOST = "some-cpu-2c"
+RACE = f"{HOST}/kick/thesis_tab1/uniform_150_e5.parquet"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder with a race, a profile of its host, and recorded profiles of this host and of another."""
+    rows = race_rows("uniform_150_e5", {("edlib", "", 1): 1.0})
+    samples.write(tmp_path / f"samples/kick/{HOST}/thesis_tab1/uniform_150_e5.parquet", rows, {"valid": True})
+    synthetic_profiles.write(tmp_path / f"profile/{HOST}/kernels.json", synthetic_profiles.kernels(host=HOST))
+    for host in (HOST, "another"):
+        of_host = synthetic_profiles.timeline(host=host)
+        synthetic_profiles.write(tmp_path / f"recorded/{host}/profile/timeline.json", of_host)
+    return tmp_path
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def files_in(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in Path(folder).rglob("*") if path.is_file())
+
+
+def test_a_bundle_carries_the_samples_and_the_profiles_of_its_hosts(results, capsys):
+    places = {"samples": "samples", "profiles": "profile", "recorded": "recorded"}
+    folders = [f"--{name}={results / folder}" for name, folder in places.items()]
+    assert main(["export", *folders, "--out", str(results / "b.zip")]) == 0
+    assert main(["import", str(results / "b.zip"), "--recorded", str(results / "there")]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"1 races and 2 profiles written to {results / 'b.zip'}"
+    assert told[1] == f"1 races and 2 profiles added to {results / 'there'}"
+    assert files_in(results / "there") == [RACE, f"{HOST}/profile/kernels.json", f"{HOST}/profile/timeline.json"]
+    for here, there in ((f"samples/kick/{HOST}/thesis_tab1/uniform_150_e5.parquet", RACE),
+                        (f"profile/{HOST}/kernels.json", f"{HOST}/profile/kernels.json")):  # fmt: skip
+        assert (results / here).read_bytes() == (results / "there" / there).read_bytes()
+    assert not list(results.glob("*.part"))
+
+
+def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
+    chosen = [next(RECORDED.glob("*/lite/thesis_tab8/*.parquet")), *RECORDED.glob("*/profile/*.json")]
+    for path in chosen:
+        (tmp_path / "of" / path.relative_to(RECORDED)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tmp_path / "of" / path.relative_to(RECORDED))
+    shutil.make_archive(str(tmp_path / "b"), "zip", tmp_path / "of")
+    assert bundle.take(tmp_path / "b.zip", tmp_path / "there") == (1, len(chosen) - 1)
+    assert files_in(tmp_path / "there") == files_in(tmp_path / "of")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("h/profile/kernels.json", b"no JSON", "h/profile/kernels.json is not a JSON file"),
+        ("h/profile/kernels.json", b"{}", "h/profile/kernels.json is no profile of kind 'kernels'"),
+        ("h/profile/kernels.json", synthetic_profiles.kernels(layout=0), "has layout 0, this version reads 1"),
+        ("h/profile/kernels.json", synthetic_profiles.kernels(host="g"), "h/profile/kernels.json is of host 'g'"),
+        ("h/profile/other.json", b"{}", "'h/profile/other.json' is neither <host>/<lane>/"),
+        ("../profile/kernels.json", synthetic_profiles.kernels(host=".."), "'../profile/kernels.json' is neither"),
+        ("h/lite/x/y.parquet", b"no Parquet", "h/lite/x/y.parquet is not a Parquet file"),
+    ],
+)
+def test_a_bundle_with_a_bad_file_is_one_message_and_nothing_is_written(results, capsys, name, content, said):
+    race = (results / f"samples/kick/{HOST}/thesis_tab1/uniform_150_e5.parquet").read_bytes()
+    content = json.dumps(content) if isinstance(content, dict) else content
+    path = zipped(results / "b.zip", {RACE: race, name: content})
+    assert main(["import", str(path), "--recorded", str(results / "there")]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"error: {path}: ") and said in message and len(message.splitlines()) == 1
+    assert not (results / "there").exists()
+
+
+def test_a_killed_import_leaves_no_partial_file_under_a_races_name(results, monkeypatch):
+    bundle.export(results / "samples", results / "b.zip", results / "profile", results / "none")
+
+    def killed(*_paths):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bundle.os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        bundle.take(results / "b.zip", results / "there")
+    left = files_in(results / "there")
+    assert left and not [name for name in left if name.endswith((".parquet", ".json"))]
+
+
+def test_nothing_to_export_is_said(tmp_path, capsys):
+    folders = [f"--{name}={tmp_path}" for name in ("samples", "profiles", "recorded")]
+    assert main(["export", *folders, "--out", str(tmp_path / "b.zip")]) == 2
+    assert "holds no samples" in capsys.readouterr().err and files_in(tmp_path) == []
