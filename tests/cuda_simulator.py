@@ -19,9 +19,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
     its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
     (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels.
-    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "batches"
-    (pairs of each)}: a rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels'
-    own answers.
+    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
+    (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
+    CIGAR ``7X``, to be told from the kernels' own answers.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -104,6 +104,7 @@ def main():
         "status": result.status.tolist(),
         "cigars": result.cigar_strings() if traced else None,
         "rescued": rescued,
+        "count": result.rescued,
         "batches": batches,
     }
     json.dump(answer, sys.stdout)

@@ -12,7 +12,7 @@ PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
 
 
 def check(pairs, answer, penalties, rescued=()):
-    assert answer["rescued"] == list(rescued)
+    assert answer["rescued"] == list(rescued) and answer["count"] == len(rescued)
     assert not any(answer["status"])
     for i, (pattern, text) in enumerate(pairs):
         if i in rescued:

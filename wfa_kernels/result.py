@@ -25,6 +25,7 @@ class AlignmentResult:
     cigar_offsets: int64[n + 1], pair i holds ``cigars[cigar_offsets[i]:cigar_offsets[i + 1]]``, or None.
     timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_pack, time_kernel (the other kernels) and
     time_d2h (copies out), and ``spans()``, when each of them was. They overlap.
+    rescued: from a GPU, how many pairs no kernel of it could do: the CPU did.
     """
 
     scores: np.ndarray
@@ -32,6 +33,7 @@ class AlignmentResult:
     cigars: np.ndarray | None = None
     cigar_offsets: np.ndarray | None = None
     timings: dict = field(default_factory=dict, compare=False)
+    rescued: int = field(default=0, compare=False)
 
     def __len__(self):
         return len(self.scores)

@@ -2,7 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -48,7 +48,7 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None):
     """
     way = _Way(penalties, design, scope == "cigar", device_memory)
     if not way.kernels().NAMES:
-        return rescue(np.arange(len(pairs)))
+        return replace(rescue(np.arange(len(pairs))), rescued=len(pairs))
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
         with _Rescue(rescue) as rescued:
             rescued.hand_over(pairs.odd_rows)
@@ -91,7 +91,7 @@ def _align(pairs, way, rescue, every_level=False):
         with _lock:  # a stream's buffers serve one batch at a time
             stream, letters = _stream(pairs, way)
             if stream is None:
-                return rescue(np.arange(count))
+                return replace(rescue(np.arange(count)), rescued=count)
             room = _Room(int(count * stream.elements_per_pair) if traced else 0)
             again = stream.align(pairs, letters, scores, offsets[1:], room, rescued.hand_over, every_level)
             if traced and count:
@@ -112,7 +112,7 @@ class _Rescue:
     """Pairs that are aligned elsewhere, in a thread of its own while the GPU works on."""
 
     def __init__(self, rescue):
-        self._rescue, self._parts, self._thread = rescue, [], None
+        self._rescue, self._parts, self._thread, self._count = rescue, [], None, 0
 
     def __enter__(self):
         return self
@@ -125,10 +125,12 @@ class _Rescue:
         """Begin to align the pairs of these rows."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1)
+        self._count += len(rows)
         self._parts.append((rows, self._thread.submit(self._rescue, rows).result))
 
     def add(self, rows, found):
         """Take the answers of these rows as they are."""
+        self._count += found.rescued
         self._parts.append((rows, lambda: found))
 
     def splice_into(self, result):
@@ -136,6 +138,7 @@ class _Rescue:
         parts = [(rows, answers()) for rows, answers in self._parts]
         if not parts:
             return result
+        count = result.rescued + self._count
         rows = np.concatenate([rows for rows, _ in parts])
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
@@ -143,13 +146,13 @@ class _Rescue:
         scores[rows] = np.concatenate([found.scores for _, found in parts])[order]
         status[rows] = np.concatenate([found.status for _, found in parts])[order]
         if result.cigars is None:
-            return AlignmentResult(scores, status, timings=result.timings)
+            return AlignmentResult(scores, status, timings=result.timings, rescued=count)
         lengths = np.concatenate([np.diff(found.cigar_offsets) for _, found in parts])
         flat = np.concatenate([found.cigars for _, found in parts])
         ends = np.concatenate([[0], np.cumsum(lengths)])
         new, new_offsets = gather_rows(flat, ends, order)
         cigars, offsets = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets)
-        return AlignmentResult(scores, status, cigars, offsets, result.timings)
+        return AlignmentResult(scores, status, cigars, offsets, result.timings, count)
 
 
 @njit(nogil=True, cache=True)
