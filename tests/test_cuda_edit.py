@@ -67,7 +67,8 @@ def test_simulator_agrees_with_naive(design, scope):
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
     answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)
-    assert len(answer["batches"]) > 8 and sum(answer["batches"]) == len(pairs)
+    least = 2 if source == "packed" else 8  # batches of packed letters are larger
+    assert len(answer["batches"]) > least and sum(answer["batches"]) == len(pairs)
     check(pairs, answer)
 
 
