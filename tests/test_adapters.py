@@ -16,6 +16,7 @@ from workflow import aligners
 from workflow.aligners import Job, ToolConfigError, ToolMissing, _library, external
 from workflow.aligners import parasail as parasail_adapter
 from workflow.aligners import wfa2lib as wfa2lib_adapter
+from workflow.aligners._native import NativeAdapter
 
 PENALTIES = [Edit(), Affine(4, 6, 2), Affine(2, 3, 1)]
 ALL_JOBS = {(scope, metric) for scope in ("score", "cigar") for metric in ("edit", "affine")}
@@ -29,7 +30,15 @@ def holds_zero_byte(pattern, text):
 def not_literal_for_pywfa(pattern, text):
     both = pattern + text
     folds = any(chr(c).islower() and ord(chr(c).upper()) in both for c in set(both) if c < 128)
-    return folds or not both.isascii() or b"!" in both or b"?" in both
+    return folds or not both.isascii() or holds_end_mark(pattern, text)
+
+
+def holds_end_mark(pattern, text):
+    return not {*b"!?"}.isdisjoint(pattern + text)
+
+
+def holds_wildcard_of_ksw2(pattern, text):
+    return 1 in pattern + text
 
 
 #: One row for each tool: the jobs it takes, and the pairs (neither side empty) it refuses.
@@ -42,6 +51,13 @@ TOOLS = {
     "parasail:diag": (ALL_JOBS, holds_zero_byte),
     "wfa2-lib:unidirectional": (ALL_JOBS, not_literal_for_pywfa),
     "wfa2-lib:biwfa": (ALL_JOBS, not_literal_for_pywfa),
+    "edlib-native": (EDIT_JOBS | {("cigar", "affine")}, nothing),
+    "ksw2:extz2": (ALL_JOBS, holds_wildcard_of_ksw2),
+    "parasail-native:striped": (ALL_JOBS - {("score", "edit")}, holds_zero_byte),
+    "parasail-native:scan": (ALL_JOBS, holds_zero_byte),
+    "parasail-native:diag": (ALL_JOBS, holds_zero_byte),
+    "wfa2-lib-native:unidirectional": (ALL_JOBS, holds_end_mark),
+    "wfa2-lib-native:biwfa": (ALL_JOBS, holds_end_mark),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
     "wavebench-wfa:pool": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
@@ -55,13 +71,18 @@ TOOLS = {
 }
 
 
+def is_native(tool):
+    """Whether `make peers` builds the tool."""
+    return isinstance(aligners.load()[tool], NativeAdapter)
+
+
 def installed(tool):
     """A new adapter of the tool. Skips the test of one that may be absent: it needs a C compiler or a GPU."""
     adapter = aligners.load()[tool]
     try:
         adapter.version()
     except ToolMissing as reason:
-        assert tool.startswith(("wfa2-lib:", "wavebench-edit:")), (
+        assert tool.startswith(("wfa2-lib:", "wavebench-edit:")) or is_native(tool), (
             f"the lock installs {tool}, yet it is missing: {reason}"
         )
         pytest.skip(f"{tool}: {reason}")
@@ -169,7 +190,7 @@ def test_own_kernels_declare_the_files_they_use_and_no_others():
             assert names <= sources, path
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if not tool.startswith("wavebench")])
+@pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])
 def test_absent_library_is_missing_with_a_reason(tool, monkeypatch):
     def absent(package):
         raise importlib.metadata.PackageNotFoundError(package)
