@@ -56,6 +56,7 @@ TOOLS = {
     "parasail-native:striped": (ALL_JOBS - {("score", "edit")}, holds_zero_byte),
     "parasail-native:scan": (ALL_JOBS, holds_zero_byte),
     "parasail-native:diag": (ALL_JOBS, holds_zero_byte),
+    "seqan": (ALL_JOBS, nothing),
     "wfa2-lib-native:unidirectional": (ALL_JOBS, holds_end_mark),
     "wfa2-lib-native:biwfa": (ALL_JOBS, holds_end_mark),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
