@@ -20,7 +20,6 @@ class Ksw2(NativeAdapter):
 
     tool = "ksw2"
     part = "ksw2"
-    variant = "extz2"
     runs = True
     operations = {0: 0, 1: INSERTION, 2: DELETION}
     reserved = b"\x01"  # its wildcard letter, as the adapter sets it
