@@ -183,11 +183,15 @@ def main():
             parts = {name: {"reason": f"not built: {error}"} for name in PARTS}
             told = {"key": peers.key(), "compiler": "", "parts": parts}
         peers.RECORD.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        failed = {part["reason"]: name for name, part in told["parts"].items() if is_failure(part)}
+        failed = {}
+        for name, part in told["parts"].items():
+            if is_failure(part):
+                failed.setdefault(part["reason"], []).append(name)
         if not failed:
             peers.COMPLETE.touch()
-    for reason, name in failed.items():
-        print(f"note: native {name} is {reason}; its rows will say so ({LOG.relative_to(peers.ROOT)})")
+    for reason, names in failed.items():
+        log = LOG.relative_to(peers.ROOT)
+        print(f"note: native {', '.join(names)}: {reason}; the tables' rows will say so ({log})")
 
 
 if __name__ == "__main__":
