@@ -171,6 +171,18 @@ def test_a_gap_whose_cost_16_bits_do_not_hold(native, tool):
     assert answer(native(tool), batch, "score", USUAL).scores.tolist() == [6 + 2 * 19_985, 6 + 2 * 17_000]
 
 
+@pytest.mark.parametrize("penalties", [USUAL, Affine(1000, 2000, 1000)], ids=str)
+def test_lanes_of_16_bits_hold_every_pair_they_are_given(native, penalties):
+    """Unlike pairs of lengths around those at which SeqAn's batch interface is left for its plain one."""
+    rng = random.Random(6)
+    most = (2**14 - 2 * (penalties.gap_open + penalties.gap_extend) - penalties.mismatch) // (2 * penalties.gap_extend)
+    lengths = [most - 1, most, most + 1, 1, max(1, most // 2)]
+    draws = [["".join(rng.choices(letters, k=k)) for letters in ("AC", "GT")] for k in lengths]
+    batch = PairBatch.from_strings(*zip(*draws, strict=True))
+    expected = answer(native("wfa2-lib-native:biwfa"), batch, "score", penalties)
+    assert answer(native("seqan"), batch, "score", penalties).scores.tolist() == expected.scores.tolist()
+
+
 class TestKsw2:
     """What 8 bits hold."""
 

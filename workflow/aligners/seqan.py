@@ -1,5 +1,8 @@
-"""SeqAn 2 through its C++ headers, where Debian's libseqan2-dev is installed: global gap-affine alignment, a pair at a
-time. Its batch interface for vector units holds 16-bit scores and is not used."""
+"""SeqAn 2 through its C++ headers, where Debian's libseqan2-dev is installed: global gap-affine alignment.
+
+Scores come from its batch interface, a pair in each 16-bit lane; a pair whose matrix does not fit 16 bits for sure goes
+through its plain one, as all alignments do.
+"""
 
 from wfa_kernels.cigar import DELETION, INSERTION
 from workflow.aligners import WORKING_MEMORY_BYTES
