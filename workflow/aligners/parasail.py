@@ -17,18 +17,7 @@ _DNA = b"ACGT"
 _COST_LIMIT = 4096
 _INT16_MAX = 2**15 - 1
 #: Bytes of trace per cell of the 32-bit kernels, measured: striped and scan keep whole vectors.
-TRACE_BYTES = {"striped": 4, "scan": 4, "diag": 1}
-LAYOUTS = tuple(TRACE_BYTES)
-
-
-def unsupported(layout, job):
-    """Why a layout's scores would be wrong without notice for this job, or None."""
-    mismatch, gap_open, gap_extend = job.penalties.triple
-    if max(mismatch, gap_open + gap_extend) >= _COST_LIMIT:
-        return f"its 16-bit kernels hold costs below {_COST_LIMIT} for a mismatch or a gap's first letter"
-    if layout == "striped" and gap_open == 0 and job.scope == "score":
-        return "nw_striped gives wrong scores where opening a gap costs nothing extra (edit and linear penalties)"
-    return None
+_TRACE_BYTES = {"striped": 4, "scan": 4, "diag": 1}
 
 
 class Parasail(LibraryAdapter):
@@ -42,13 +31,18 @@ class Parasail(LibraryAdapter):
 
     def unsupported(self, job):
         """Cases in which its scores are wrong without notice."""
-        return unsupported(self.variant, job)
+        mismatch, gap_open, gap_extend = job.penalties.triple
+        if max(mismatch, gap_open + gap_extend) >= _COST_LIMIT:
+            return f"its 16-bit kernels hold costs below {_COST_LIMIT} for a mismatch or a gap's first letter"
+        if self.variant == "striped" and gap_open == 0 and job.scope == "score":
+            return "nw_striped gives wrong scores where opening a gap costs nothing extra (edit and linear penalties)"
+        return None
 
     def refusal(self, pattern, text, job):
         """Refuse a zero byte, which ends its alphabet, and a trace over the memory bound."""
         if 0 in pattern or 0 in text:
             return UNSUPPORTED
-        trace_bytes = len(pattern) * len(text) * TRACE_BYTES[self.variant]
+        trace_bytes = len(pattern) * len(text) * _TRACE_BYTES[self.variant]
         return OUT_OF_MEMORY if job.scope == "cigar" and trace_bytes > WORKING_MEMORY_BYTES else OK
 
     def ask(self, sequences, job):
@@ -93,4 +87,4 @@ class Parasail(LibraryAdapter):
 
 def adapters():
     """One for each vector layout."""
-    return [Parasail(variant) for variant in LAYOUTS]
+    return [Parasail(variant) for variant in ("striped", "scan", "diag")]

@@ -11,7 +11,7 @@ from pathlib import Path
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from workflow.aligners import WORKING_MEMORY_BYTES, ToolMissing
 from workflow.aligners._native import NativeAdapter
-from workflow.aligners.parasail import LAYOUTS, TRACE_BYTES, unsupported
+from workflow.aligners.parasail import _TRACE_BYTES, Parasail
 
 
 class ParasailNative(NativeAdapter):
@@ -45,14 +45,14 @@ class ParasailNative(NativeAdapter):
 
     def unsupported(self, job):
         """Cases in which its scores are wrong without notice."""
-        return unsupported(self.variant, job)
+        return Parasail(self.variant).unsupported(job)
 
     def too_large(self, pattern_lengths, text_lengths, job):
         """Pairs whose trace is over the bound."""
-        trace_bytes = pattern_lengths * text_lengths * TRACE_BYTES[self.variant]
+        trace_bytes = pattern_lengths * text_lengths * _TRACE_BYTES[self.variant]
         return (job.scope == "cigar") & (trace_bytes > WORKING_MEMORY_BYTES)
 
 
 def adapters():
     """One for each vector layout."""
-    return [ParasailNative(variant) for variant in LAYOUTS]
+    return [ParasailNative(variant) for variant in _TRACE_BYTES]
