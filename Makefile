@@ -1,5 +1,6 @@
 # make reproduce [LANE=auto|kick|lite|full] [CORES=all]   the tables, the figures and results/report.html
 # make test                                               the quick tests
+# make peers                                              the peers' C libraries, part of both with a C compiler
 # Both set up .venv on a fresh clone. PYTHON=python3.12 picks another Python (3.11 to 3.13).
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,6 +13,7 @@ TESTS ?= tests
 
 VENV := .venv
 BIN := $(VENV)/bin/python
+PEERS := build/peers/complete
 KEY := $(shell cat requirements.lock requirements-native.lock | cksum | cut -d ' ' -f 1)
 READY := $(VENV)/.ready-$(KEY)
 UV_COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -29,20 +31,23 @@ $(error LANE is auto or one of $(basename $(notdir $(wildcard config/lanes/*.yam
 endif
 endif
 
-.PHONY: help setup reproduce test lint lock clean
+.PHONY: help setup peers reproduce test lint lock clean
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 setup: $(READY)
 
-reproduce: $(READY)
+# What cannot be built is tried again here each time; without a compiler that costs nothing.
+peers: $(PEERS)
+
+reproduce: $(READY) $(PEERS)
 	@$(BIN) -m workflow.scripts.plan $(if $(LANE),--lane $(LANE))
 	@$(BIN) -m workflow.scripts.unlock
 	@WAVEBENCH_PLAN=shown $(BIN) -m snakemake --quiet host reason rules --cores $(CORES) $(if $(LANE),--config lane=$(LANE))
 	@echo "the report: $(CURDIR)/results/report.html"
 
-test: $(READY)
+test: $(READY) $(PEERS)
 	@$(BIN) -m pytest -m "not slow and not gpu" -n 2 $(TESTS)
 
 lint: $(READY)
@@ -71,11 +76,15 @@ $(READY): requirements.lock requirements-native.lock
 		echo "note: pywfa and mappy could not be built, their rows will say so (needs a C compiler; $(VENV)/native.log)"; \
 	touch $@
 
+# The peers' C libraries for this processor; a second build at the same time waits for this one.
+$(PEERS): requirements.lock requirements-native.lock $(wildcard workflow/peers/*.*) | $(READY)
+	@$(BIN) -m workflow.peers.build
+
 lock:
 	$(UV_COMPILE) --upgrade requirements.in -o requirements.lock
 	$(UV_COMPILE) --upgrade requirements-native.in -o requirements-native.lock
 
 # Everything generated; samples of named machines in results/recorded stay.
 clean:
-	@rm -rf .snakemake .numba
+	@rm -rf .snakemake .numba build/peers
 	@if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name recorded -exec rm -rf {} +; fi

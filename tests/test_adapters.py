@@ -13,9 +13,10 @@ from tests.judging import answer, check, nothing
 from wfa_kernels import Affine, Edit, PairBatch
 from wfa_kernels.result import OK, OUT_OF_MEMORY, UNSUPPORTED
 from workflow import aligners
-from workflow.aligners import Job, ToolConfigError, ToolMissing, _library, external
+from workflow.aligners import Job, ToolConfigError, ToolMissing, _library, _native, external, parasail_native
 from workflow.aligners import parasail as parasail_adapter
 from workflow.aligners import wfa2lib as wfa2lib_adapter
+from workflow.aligners._native import NativeAdapter
 
 PENALTIES = [Edit(), Affine(4, 6, 2), Affine(2, 3, 1)]
 ALL_JOBS = {(scope, metric) for scope in ("score", "cigar") for metric in ("edit", "affine")}
@@ -29,7 +30,15 @@ def holds_zero_byte(pattern, text):
 def not_literal_for_pywfa(pattern, text):
     both = pattern + text
     folds = any(chr(c).islower() and ord(chr(c).upper()) in both for c in set(both) if c < 128)
-    return folds or not both.isascii() or b"!" in both or b"?" in both
+    return folds or not both.isascii() or holds_end_mark(pattern, text)
+
+
+def holds_end_mark(pattern, text):
+    return not {*b"!?"}.isdisjoint(pattern + text)
+
+
+def holds_wildcard_of_ksw2(pattern, text):
+    return 1 in pattern + text
 
 
 #: One row for each tool: the jobs it takes, and the pairs (neither side empty) it refuses.
@@ -42,6 +51,14 @@ TOOLS = {
     "parasail:diag": (ALL_JOBS, holds_zero_byte),
     "wfa2-lib:unidirectional": (ALL_JOBS, not_literal_for_pywfa),
     "wfa2-lib:biwfa": (ALL_JOBS, not_literal_for_pywfa),
+    "edlib-native": (EDIT_JOBS | {("cigar", "affine")}, nothing),
+    "ksw2": (ALL_JOBS, holds_wildcard_of_ksw2),
+    "parasail-native:striped": (ALL_JOBS - {("score", "edit")}, holds_zero_byte),
+    "parasail-native:scan": (ALL_JOBS, holds_zero_byte),
+    "parasail-native:diag": (ALL_JOBS, holds_zero_byte),
+    "seqan": (ALL_JOBS, nothing),
+    "wfa2-lib-native:unidirectional": (ALL_JOBS, holds_end_mark),
+    "wfa2-lib-native:biwfa": (ALL_JOBS, holds_end_mark),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
     "wavebench-wfa:pool": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
@@ -57,13 +74,30 @@ TOOLS = {
 }
 
 
+PARASAIL = [tool for tool in TOOLS if tool.startswith("parasail")]
+WFA2_LIB = ["wfa2-lib", "wfa2-lib-native"]
+
+
+def bound_memory(monkeypatch, tool, size_bytes):
+    """Another memory bound of the tool, a binding's or a C library's."""
+    module = wfa2lib_adapter if tool.startswith("wfa2-lib") else parasail_adapter
+    for place in (module, _native, parasail_native):
+        monkeypatch.setattr(place, "WORKING_MEMORY_BYTES", size_bytes)
+
+
+def is_native(tool):
+    """Whether `make peers` builds the tool."""
+    return isinstance(aligners.load()[tool], NativeAdapter)
+
+
 def installed(tool):
     """A new adapter of the tool. Skips the test of one that may be absent: it needs a C compiler or a GPU."""
     adapter = aligners.load()[tool]
     try:
         adapter.version()
     except ToolMissing as reason:
-        assert tool.startswith(("wfa2-lib:", "wavebench-affine:", "wavebench-edit:")), (
+        may_be_missing = ("wfa2-lib:", "wavebench-affine:", "wavebench-edit:")
+        assert tool.startswith(may_be_missing) or is_native(tool), (
             f"the lock installs {tool}, yet it is missing: {reason}"
         )
         pytest.skip(f"{tool}: {reason}")
@@ -171,7 +205,7 @@ def test_own_kernels_declare_the_files_they_use_and_no_others():
             assert names <= sources, path
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if not tool.startswith("wavebench")])
+@pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])
 def test_absent_library_is_missing_with_a_reason(tool, monkeypatch):
     def absent(package):
         raise importlib.metadata.PackageNotFoundError(package)
@@ -239,28 +273,28 @@ class TestParasail:
         wrong = -parasail.nw_striped_16(pattern, text, 2, 2, matrix).score
         assert wrong != naive.affine_score(pattern, text, 3, 0, 2), "the fault is mended: drop the refusal"
 
-    @pytest.mark.parametrize("variant", ["striped", "scan", "diag"])
+    @pytest.mark.parametrize("tool", PARASAIL)
     @pytest.mark.parametrize("penalties", [Affine(3, 0, 2), Affine(4, 0, 1)], ids=str)
-    def test_free_opening(self, variant, penalties):
-        adapter = installed(f"parasail:{variant}")
+    def test_free_opening(self, tool, penalties):
+        adapter = installed(tool)
         for scope in ("score", "cigar"):
-            if (variant, scope) == ("striped", "score"):
+            if (adapter.variant, scope) == ("striped", "score"):
                 assert "nw_striped" in adapter.unsupported(Job(scope, penalties))
             else:
                 result = answer(adapter, BATCH, scope, penalties)
                 check(adapter, BATCH, result, scope, penalties, holds_zero_byte)
 
-    @pytest.mark.parametrize("variant", ["striped", "scan", "diag"])
+    @pytest.mark.parametrize("tool", PARASAIL)
     @pytest.mark.parametrize("scope", ["score", "cigar"])
-    def test_beyond_16_bits(self, variant, scope):
+    def test_beyond_16_bits(self, tool, scope):
         """Long gaps, whose border leaves 16 bits, and unlike pairs, whose cells do; near the edge and past it."""
         rng = random.Random(3)
         sizes = [(27, 1), (29, 1), (30, 1), (31, 1), (64, 1), (1, 65), (20, 20), (25, 25), (25, 3)]
         draws = [[bytes(rng.choices(b"ACGT", k=k)) for k in size] for size in sizes for _ in range(10)]
         batch = PairBatch.from_strings(*zip(*draws, strict=True))
-        penalties = Affine(1000, 1000, 1000)
-        adapter = installed(f"parasail:{variant}")
-        check(adapter, batch, answer(adapter, batch, scope, penalties), scope, penalties)
+        for penalties in (Affine(1000, 1000, 1000), Affine(2000, 1, 1000)):
+            adapter = installed(tool)
+            check(adapter, batch, answer(adapter, batch, scope, penalties), scope, penalties)
 
     def test_saturation_is_met_by_a_second_run(self, monkeypatch):
         pytest.importorskip("parasail")
@@ -277,10 +311,11 @@ class TestParasail:
         for penalties in (Affine(4096, 6, 2), Affine(4, 4000, 96)):
             assert "16-bit" in adapter.unsupported(Job("score", penalties))
 
-    def test_trace_over_the_memory_bound_is_refused(self, monkeypatch):
-        monkeypatch.setattr(parasail_adapter, "WORKING_MEMORY_BYTES", 400)
+    @pytest.mark.parametrize("tool", ["parasail:striped", "parasail-native:striped"])
+    def test_trace_over_the_memory_bound_is_refused(self, tool, monkeypatch):
+        bound_memory(monkeypatch, tool, 400)
         batch = PairBatch.from_strings(["A" * 10, "A" * 11], ["C" * 10, "C" * 10])
-        adapter = installed("parasail:striped")
+        adapter = installed(tool)
         result = answer(adapter, batch, "cigar", Affine(4, 6, 2))
         assert result.status.tolist() == [OK, OUT_OF_MEMORY]
         assert result.cigar_strings()[1] == "*" and result.scores[1] == -1
@@ -295,23 +330,26 @@ class TestWfa2Lib:
         pattern = bytes(rng.choices(b"ACGT", k=length))
         return PairBatch.from_strings([pattern, b"ACGT"], [mutated(rng, pattern, b"ACGT", 0.6), b"ACT"])
 
-    def test_wavefronts_over_the_memory_bound_are_refused(self, monkeypatch):
-        monkeypatch.setattr(wfa2lib_adapter, "WORKING_MEMORY_BYTES", 2**24)
-        result = answer(installed("wfa2-lib:unidirectional"), self.noisy(4000), "cigar", Affine(4, 6, 2))
+    @pytest.mark.parametrize("tool", WFA2_LIB)
+    def test_wavefronts_over_the_memory_bound_are_refused(self, tool, monkeypatch):
+        bound_memory(monkeypatch, tool, 2**24)
+        result = answer(installed(f"{tool}:unidirectional"), self.noisy(4000), "cigar", Affine(4, 6, 2))
         assert result.status.tolist() == [OUT_OF_MEMORY, OK]
         assert (result.scores[0], result.cigar_strings()) == (-1, ["*", "2=1D1="])
 
-    def test_biwfa_needs_no_such_memory(self, monkeypatch):
-        monkeypatch.setattr(wfa2lib_adapter, "WORKING_MEMORY_BYTES", 2**24)
-        adapter, batch = installed("wfa2-lib:biwfa"), self.noisy(2000)
+    @pytest.mark.parametrize("tool", WFA2_LIB)
+    def test_biwfa_needs_no_such_memory(self, tool, monkeypatch):
+        bound_memory(monkeypatch, tool, 2**24)
+        adapter, batch = installed(f"{tool}:biwfa"), self.noisy(2000)
         check(adapter, batch, answer(adapter, batch, "cigar", Affine(4, 6, 2)), "cigar", Affine(4, 6, 2))
 
-    def test_a_pair_it_gives_up_on_is_refused(self):
+    @pytest.mark.parametrize("tool", WFA2_LIB)
+    def test_a_pair_it_gives_up_on_is_refused(self, tool):
         pattern = (
             b"TTGGTCCTGCACTGTAGCCGAATAGTGGTGTAGTTCAAGCTATGTGACATACGCCAGGGGAGCCCAGAGCCTTACTTTTACGAGCAGATATCGCCTCGCACTA"
         )
         batch = PairBatch.from_strings([pattern, b"ACGT"], [b"TCAAG", b"ACT"])
-        result = answer(installed("wfa2-lib:biwfa"), batch, "cigar", Affine(1000, 2000, 1000))
+        result = answer(installed(f"{tool}:biwfa"), batch, "cigar", Affine(1000, 2000, 1000))
         assert (result.status.tolist(), result.scores.tolist()) == ([UNSUPPORTED, OK], [-1, 3000])
 
 

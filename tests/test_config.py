@@ -82,6 +82,12 @@ def test_the_configuration_as_committed_is_right():
         (LANE, {"narrow": {"thesis_tab1": {"tools": ["edlib"]}}}, r"unknown key 'tools' in 'narrow.thesis_tab1'"),
         (
             LANE,
+            {"narrow": {"thesis_tab1": {"without": ["edlip"]}}},
+            r"without' has unknown value 'edlip'; allowed are",
+        ),
+        (LANE, {"narrow": {"thesis_tab1": {"without": ["wavebench-wfa:cpu"]}}}, r"'wavebench-wfa:cpu'; allowed are e"),
+        (
+            LANE,
             {"narrow": {"thesis_tab1": {"datasets": ["moleculo"]}}},
             r"unknown value 'moleculo'; allowed are u",
         ),
@@ -219,6 +225,15 @@ def test_a_lane_narrows_an_experiment(project):
     assert chosen.datasets("thesis_tab1") == ["uniform_150_e2"]
     assert "uniform_150_e5" in chosen.left_out("thesis_tab1")
     assert plan.race_plan(chosen, "thesis_tab1").threads == (1,)
+
+
+def test_a_lane_leaves_tools_out(project):
+    change(project, LANE, narrow={"thesis_tab1": {"without": ["edlib", "rapidfuzz"]}})
+    chosen = settings.load(root=project)
+    tools = plan.race_plan(chosen, "thesis_tab1").tools
+    assert "edlib" not in tools and "edlib-native" in tools
+    assert "edlib=" not in chosen.tool_hashes("thesis_tab1")
+    assert "workflow/aligners/edlib.py" not in chosen.tool_files("thesis_tab1")
 
 
 def test_an_experiment_that_needs_a_gpu_races_nothing_without_one(project, monkeypatch):

@@ -138,10 +138,24 @@ def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
     assert "<td></td>" not in Path(f"{out}.html").read_text()
 
 
-def test_peers_not_raced_yet_say_so(make):
-    here = {(r["row"], r["dataset"]): r["status"] for r in cells(make("thesis_tab8", []), source="here")}
-    assert here[("KSW2", "uniform_150_e2")] == "not raced yet: no race has this tool yet"
-    assert here[("SeqAn", "uniform_10000_e10")] == "not raced yet: no race has this tool yet"
+def test_a_peer_that_is_not_installed_says_so(make):
+    place = {"experiment": "thesis_tab8", "dataset": "uniform_150_e5", "scope": "cigar"}
+    absent = measurement(tool="seqan", variant="", pairs=0, rounds=0, status="not_installed", reason="no headers",
+                         median_s=None, recall_native=None, **place)  # fmt: skip
+    out = make("thesis_tab8", [measurement(tool="ksw2", variant="", recall_affine=1.0, **place), absent])
+    here = {(r["row"], r["dataset"]): r["status"] for r in cells(out, source="here", scope="cigar")}
+    assert here[("KSW2", "uniform_150_e5")] == "ok"
+    assert here[("SeqAn", "uniform_150_e5")] == "not installed: no headers"
+
+
+def test_tools_that_the_lane_does_not_race_are_a_note_unless_a_host_has_raced_them(make):
+    place = {"experiment": "thesis_tab8", "dataset": "uniform_150_e5", "scope": "cigar"}
+    raced = measurement(tool="wfa2-lib", variant="biwfa", source="recorded", host="h", recall_affine=1.0, **place)
+    out = make("thesis_tab8", [raced])
+    assert "Not raced in lane kick: " in Path(f"{out}.md").read_text()
+    rows = {r["row"]: r["status"] for r in cells(out, source="here", dataset="uniform_150_e5")}
+    assert "Parasail, native (scan)" not in rows and "WFA2-lib, native (BiWFA)" in rows
+    assert rows["WFA2-lib (BiWFA)"] == "not in this lane: lane kick does not race this tool"
 
 
 def test_a_data_set_that_the_lane_narrows_away_is_not_in_it(make):

@@ -59,6 +59,7 @@ _NARROWED = {
     "threads": (_is_list_of((1, "all")), "a list of: 1, all"),
     "datasets": (_are_names, "a list of names of data sets"),
 }
+_LEFT_OUT = {"without": (_are_names, "a list of ids of tools")}
 _EXPERIMENT = {
     "id": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
     "penalties": (lambda value: True, ""),
@@ -109,10 +110,17 @@ def make_plan(experiment_path, lane_path, known_tools):
             allowed = ", ".join(sorted(known_tools))
             raise EngineError(f"{experiment_path}: key 'tools' has unknown {tool!r} (known are {allowed})")
     narrow = (lane.get("narrow") or {}).get(experiment["id"], {})
-    within = f"narrow.{experiment['id']}."
-    _require_known(narrow, _NARROWED, lane_path, within)
-    _check(narrow, {key: rule for key, rule in _NARROWED.items() if key in narrow}, lane_path, within=within)
+    within, rules = f"narrow.{experiment['id']}.", _NARROWED | _LEFT_OUT
+    _require_known(narrow, rules, lane_path, within)
+    _check(narrow, {key: rule for key, rule in rules.items() if key in narrow}, lane_path, within=within)
     return plan_of(experiment, lane, experiment_path)
+
+
+def narrowed(experiment, lane):
+    """The experiment, a dict, with what the lane narrows of it: data sets, scopes, threads, and the tools left out."""
+    part = dict((lane.get("narrow") or {}).get(experiment["id"], {}))
+    without = part.pop("without", ())
+    return {**experiment, **part, "tools": [tool for tool in experiment["tools"] if tool not in without]}
 
 
 def plan_of(experiment, lane, path):
@@ -120,14 +128,14 @@ def plan_of(experiment, lane, path):
 
     Raises EngineError for bad penalties.
     """
-    narrowed = {**experiment, **(lane.get("narrow") or {}).get(experiment["id"], {})}
+    part = narrowed(experiment, lane)
     return Plan(
         experiment=experiment["id"],
         lane=lane["name"],
         penalties=_penalties(experiment["penalties"], path),
-        scopes=tuple(narrowed["scopes"]),
-        threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in narrowed["threads"])),
-        tools=tuple(dict.fromkeys([*experiment["tools"], experiment["twin"]])),
+        scopes=tuple(part["scopes"]),
+        threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in part["threads"])),
+        tools=tuple(dict.fromkeys([*part["tools"], experiment["twin"]])),
         twin=experiment["twin"],
         min_rounds=lane["rounds"]["min"],
         max_rounds=lane["rounds"]["max"],

@@ -24,7 +24,7 @@ ROWS = (
     Row("CPU", "Parasail (diag)", "Parasail(diag) (CPU)", "CPU", "cigar", "parasail:diag"),
     Row("CPU", "Edlib (edit distance)", "Edlib (CPU, edit distance only)", "CPU", "cigar", "edlib"),
     Row("CPU", "KSW2", "KSW2 (CPU)", "CPU", "cigar", "ksw2"),
-    Row("CPU", "WFA (WFA2-lib)", "WFA (CPU)", "CPU", "cigar", "wfa2-lib:unidirectional"),
+    Row("CPU", "WFA (WFA2-lib)", "WFA (CPU)", "CPU", "cigar", "wfa2-lib-native:unidirectional"),
 )
 
 

@@ -75,7 +75,8 @@ def describe(chosen):
         real = sum(dataset.startswith("real_") for dataset in datasets)
         sizes = ", ".join(f"{dataset} ({chosen.pairs(dataset):,})" for dataset in datasets)
         most = ", real ones at most the count shown" if real else ""
-        lines.append(f"  {experiment}: {len(datasets)} races of {len(spec['tools'])} tools, {spec['title']}")
+        tools = race_plan(chosen, experiment).tools
+        lines.append(f"  {experiment}: {len(datasets)} races of {len(tools)} tools, {spec['title']}")
         lines.append(f"    pairs: {sizes or 'none in this lane'}{most}")
         if chosen.left_out(experiment):
             lines.append(f"    not in this lane: {', '.join(chosen.left_out(experiment))}")

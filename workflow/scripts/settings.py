@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workflow import aligners
-from workflow.race import host
+from workflow.race import host, planning
 from workflow.scripts import real_data
 from workflow.scripts.config_files import ROOT, SettingsError, check, read_yaml
 
@@ -71,8 +71,8 @@ class Settings:
         return [d for d in self.experiments[experiment]["datasets"] if d not in chosen and d not in real]
 
     def narrowed(self, experiment):
-        """The experiment's file with what the lane narrows: data sets, scopes, threads."""
-        return {**self.experiments[experiment], **self.lane.get("narrow", {}).get(experiment, {})}
+        """The experiment's file with what the lane narrows: data sets, scopes, threads, tools."""
+        return planning.narrowed(self.experiments[experiment], self.lane)
 
     def pairs(self, dataset):
         """Pairs of a data set in this lane; for a real one the most that are taken."""
@@ -109,7 +109,7 @@ class Settings:
 
     def _adapters(self, experiment):
         known = aligners.load()
-        return [known[tool] for tool in self.experiments[experiment]["tools"]]
+        return [known[tool] for tool in self.narrowed(experiment)["tools"]]
 
 
 def load(config=None, lane=None, root=ROOT):
@@ -214,8 +214,9 @@ def _lane(name, root):
         _among(experiment, known, "narrow", file)
         whole = read_yaml(root / f"config/experiments/{experiment}.yaml", root)
         for key, values in part.items():
+            allowed = whole.get(key, [tool for tool in whole.get("tools", []) if tool != whole.get("twin")])
             for value in values:
-                _among(value, whole.get(key, []), f"narrow.{experiment}.{key}", file)
+                _among(value, allowed, f"narrow.{experiment}.{key}", file)
     return lane
 
 

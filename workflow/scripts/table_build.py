@@ -31,7 +31,9 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
     chosen = _choose(ours)
     gpu_hosts = {m["host"] for m in measurements if m.get("gpu")}
     lines = []
-    rows, left_out = _able_rows(layout.rows, ours)
+    without = lane.get("narrow", {}).get(layout.id, {}).get("without", ())
+    raced, unraced = _raced_rows(layout.rows, ours, without, lane["name"])
+    rows, left_out = _able_rows(raced, ours)
     for row in rows:
         if row.paper_row:
             lines.append(_paper_line(layout, row, values))
@@ -46,7 +48,7 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.extend(_beside_floor(line, wire) for line in own)
     shown = {line.host for line in lines if line.source == "external"}
     outside = [table_peers.provenance(peer) for peer in peers if table_peers.place(peer) in shown]
-    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out)
+    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
 
 
 def row_tool(record):
@@ -60,6 +62,18 @@ def _beside_floor(line, bandwidth):
         if cell.time_s is not None and cell.record["quantity"] == "time_end_to_end_pinned":
             cell.floor_s = table_floor.seconds(cell.column, bandwidth)
     return line
+
+
+def _raced_rows(rows, measurements, without, lane):
+    """(rows, notes): without those of tools, not in the paper, that the lane leaves out and no host has raced.
+
+    without: ids of the tools that the lane leaves out. lane: its name.
+    """
+    known = {row_tool(m) for m in measurements}
+    dropped = [row for row in rows if row.tool in without and row.tool not in known and not row.paper_row]
+    names = ", ".join(dict.fromkeys(row.label for row in dropped))
+    notes = [f"Not raced in lane {lane}: {names}"] if dropped else []
+    return [row for row in rows if row not in dropped], notes
 
 
 def _able_rows(rows, measurements):
@@ -186,6 +200,8 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
         return "not raced yet", "no race has this tool yet"
     if row.scope not in experiment["scopes"]:
         return "not raced yet", f"no race asks for scope {row.scope} yet"
+    if row.tool in lane.get("narrow", {}).get(layout.id, {}).get("without", ()) and source == "here":
+        return "not in this lane", f"lane {lane['name']} does not race this tool"
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
     real = column.dataset.startswith("real_")

@@ -39,7 +39,12 @@ THESIS_TOOLS = {
     "KSW2 (CPU)": ("ksw2", "KSW2"),
     "WFA (CPU)": ("wfa2-lib:unidirectional", TOOL_NAMES["wfa2-lib:unidirectional"]),
 }
-OURS = ("parasail:striped", "parasail:scan", "parasail:diag", "edlib", "wfa2-lib:unidirectional", "wfa2-lib:biwfa")
+#: Tools of a host's panel in order.
+OURS = (
+    *(f"{tool}:{layout}" for tool in ("parasail", "parasail-native") for layout in ("striped", "scan", "diag")),
+    *("edlib", "edlib-native", "ksw2", "seqan"),
+    *(f"{tool}:{mode}" for tool in ("wfa2-lib", "wfa2-lib-native") for mode in ("unidirectional", "biwfa")),
+)
 
 
 def thesis_points(values):
@@ -178,7 +183,9 @@ def draw(values, races, real):
 
 def _footnote(hosts):
     """Sentences that hold for every host's panel."""
-    told = ["All hosts: KSW2, SeqAn and GPU tools have not raced here yet"]
+    raced = {s.tool for found in hosts.values() for s in found if s.median is not None}
+    absent = ", ".join(TOOL_NAMES[tool] for tool in ("ksw2", "seqan") if tool not in raced)
+    told = [f"All hosts: {absent}{' and ' if absent else ''}GPU tools have not raced here yet"]
     affine = [s.row["recall_affine"] for found in hosts.values() for s in found if s.tool == "edlib"]
     affine = [recall for recall in affine if recall is not None]
     if affine:
@@ -212,10 +219,11 @@ def _host_panel(axes, host, speedups, real, valid):
     where = places(raced, real)
     tools = [tool for tool in OURS if any(s.tool == tool for s in speedups)]
     tools += sorted({s.tool for s in speedups} - set(tools))
+    apart = min(0.1, 0.8 / len(tools))
     for s in speedups:
         if s.median is None:
             continue
-        x = where[s.dataset] + (tools.index(s.tool) - (len(tools) - 1) / 2) * 0.1
+        x = where[s.dataset] + (tools.index(s.tool) - (len(tools) - 1) / 2) * apart
         spread = [[s.median - s.low], [s.high - s.median]]
         axes.errorbar(x, s.median, yerr=spread, linestyle="none", markersize=4, elinewidth=0.8, capsize=1.5,
                       **plotting.style(s.tool))  # fmt: skip
