@@ -157,8 +157,9 @@ def test_a_host_with_a_gpu_that_no_tool_used_has_one(make):
     assert theirs["status"] == "not raced yet: no race has this tool yet"
 
 
-def test_a_race_of_the_checkouts_sources_is_shown_before_a_larger_stale_one(make):
-    stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, stale=True)
+@pytest.mark.parametrize("doubt", ["stale", "older_way"])
+def test_a_race_of_the_checkouts_sources_and_procedure_is_shown_before_a_larger_outdated_one(make, doubt):
+    stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, **{doubt: True})
     (cell,) = [r for r in cells(make("thesis_tab1", [measurement(), stale]), source="here", tool="edlib")
                if r["status"] == "ok"]  # fmt: skip
     assert (cell["lane"], cell["stale"]) == ("kick", "false")

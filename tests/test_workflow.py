@@ -226,6 +226,16 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
 
 
 @pytest.mark.slow
+def test_another_procedure_runs_every_race_again(finished):
+    path = finished / "workflow/race/provenance.py"
+    with edited(path):
+        text = path.read_text()
+        path.write_text(re.sub(r"^PROCEDURE = \d+", "PROCEDURE = 99", text, flags=re.MULTILINE))
+        found = jobs(finished)
+    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}
+
+
+@pytest.mark.slow
 def test_snakemakes_own_report(finished, tmp_path):
     snakemake(finished, "--report", str(tmp_path / "snakemake.html"))
     page = (tmp_path / "snakemake.html").read_text()
