@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.synthetic_pairs import random_pairs
-from workflow.race import bundle, engine, oracle, planning, prepared, samples
+from workflow.race import bundle, engine, oracle, planning, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order
@@ -210,6 +210,14 @@ def test_unchanged_race_comes_from_the_store(arena):
     assert any("store" in line for line in lines) and first.equals(again)
     other, _, lines = arena(["honest", "liar"], scopes=["score"])
     assert not any("store" in line for line in lines) and len(other) > len(first)
+
+
+@pytest.mark.parametrize("name", ["PROCEDURE", "WORKING_MEMORY_BYTES", "DEVICE_MEMORY_BYTES"])
+def test_other_conditions_race_again_and_are_on_the_card(arena, monkeypatch, name):
+    arena(["honest"], scopes=["score"])
+    monkeypatch.setattr(provenance, name, 12345)
+    _, card, lines = arena(["honest"], scopes=["score"])
+    assert not any("store" in line for line in lines) and card[name.lower()] == 12345
 
 
 @pytest.mark.slow

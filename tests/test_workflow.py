@@ -226,11 +226,18 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
 
 
 @pytest.mark.slow
-def test_another_procedure_runs_every_race_again(finished):
-    path = finished / "workflow/race/provenance.py"
-    with edited(path):
-        text = path.read_text()
-        path.write_text(re.sub(r"^PROCEDURE = \d+", "PROCEDURE = 99", text, flags=re.MULTILINE))
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("workflow/race/provenance.py", "PROCEDURE"),
+        ("workflow/aligners/__init__.py", "WORKING_MEMORY_BYTES"),
+        ("workflow/aligners/__init__.py", "DEVICE_MEMORY_BYTES"),
+    ],
+)
+def test_other_conditions_run_every_race_again(finished, file, name):
+    with edited(finished / file):
+        text = (finished / file).read_text()
+        (finished / file).write_text(re.sub(rf"^{name} = .*$", f"{name} = 99", text, flags=re.MULTILINE))
         found = jobs(finished)
     assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}
 

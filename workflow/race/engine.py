@@ -88,7 +88,7 @@ def _race_once(conductor, dataset, path, host, store, out):
         records, card = conductor.race(path, dataset_hash)
         card.update(
             key=key,
-            procedure=provenance.PROCEDURE,
+            **provenance.conditions(),
             host_card=host_card(host),
             plan={k: str(v) for k, v in vars(conductor.plan).items()},
         )

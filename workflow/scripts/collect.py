@@ -10,7 +10,7 @@ import pyarrow as pa
 from workflow.race import samples
 from workflow.race.host import host_id
 from workflow.race.statistics import median_interval
-from workflow.scripts.stale import current_hashes, is_older, is_stale, older_text
+from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
 #: What a cell's rows have in common; the rest of the schema is by round.
 _BY_ROUND = ("round", "value_s")
@@ -26,7 +26,7 @@ _ADDED = pa.schema(
         ("main", pa.bool_()),  # neither a twin nor a smaller subset of the pairs
         ("race_valid", pa.bool_()),
         ("race_note", pa.string()),
-        ("older_way", pa.bool_()),  # measured by another procedure than the checkout's
+        ("older_way", pa.bool_()),  # measured by another procedure or bounds of memory than the checkout's
         ("canary_drift", pa.float64()),
         ("gpu", pa.string()),  # name of the host's first GPU, "" without one
         ("path", pa.string()),
@@ -63,7 +63,7 @@ def cells_of(path, hashes):
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))
     cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card)]))
-    cells["older_way"] = is_older(card)
+    cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]
     cells["gpu"] = gpus[0].get("name") or ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
 from workflow.scripts.doubts import MOST_COVERAGE, idle_threads, race_rank, refused_share
-from workflow.scripts.stale import current_hashes, is_older, is_stale
+from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
 
@@ -31,8 +31,8 @@ class Race:
 
     @property
     def older(self):
-        """It was measured by another procedure than this checkout's."""
-        return is_older(self.card)
+        """It was measured by another procedure or bounds of memory than this checkout's."""
+        return bool(changed_conditions(self.card))
 
     @property
     def rank(self):

@@ -1,5 +1,5 @@
 """Whether samples were measured with the sources that a tool has in this checkout, and in its way of measuring: what
-every "stale" and every "older way of measuring" rests on."""
+every "stale" and "older way of measuring" rests on."""
 
 from workflow import aligners
 from workflow.race import provenance
@@ -16,15 +16,25 @@ def is_stale(row, current):
     return current.get(tool_id(row)) != row["tool_source_hash"]
 
 
-def is_older(card):
-    """A race was measured by another procedure than this checkout's. card: of its file, a dict; the first had none."""
-    return card.get("procedure") != provenance.PROCEDURE
+def changed_conditions(card):
+    """{name: (of the race, of this checkout)} of what a race was measured under that has changed since.
+
+    card: of its file, a dict. The first cards name no procedure, which is then another one (None), and no bounds of
+    memory, which are then not judged.
+    """
+    now = provenance.conditions()
+    return {name: (card.get(name), now[name]) for name in now
+            if card.get(name) != now[name] and (name in card or name == "procedure")}  # fmt: skip
 
 
 def older_text(card):
-    """What makes a race an older one, as a sentence without its end; "" for one of today's."""
-    if not is_older(card):
+    """``older way of measuring (...)``: what has changed since the race, and whether its order is known; else ""."""
+    changed = changed_conditions(card)
+    if not changed:
         return ""
-    order = "" if "seed" in card else "; the order of its rounds is not recorded"
-    told = card.get("procedure", "of the time before they were numbered")
-    return f"older way of measuring (procedure {told}, now {provenance.PROCEDURE}{order})"
+    told = [
+        f"{name.replace('_', ' ')} {'not recorded' if then is None else then}, now {now}"
+        for name, (then, now) in changed.items()
+    ]
+    told += [] if "seed" in card else ["the order of its rounds is not recorded"]
+    return f"older way of measuring ({'; '.join(told)})"
