@@ -1,59 +1,24 @@
 """The race: what it measures, whom it believes, what it survives."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 import yaml
 
-from tests.synthetic_pairs import random_pairs
-from workflow.race import bundle, engine, oracle, planning, prepared, provenance, samples
+from tests.arena import Arena
+from workflow.race import bundle, engine, oracle, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 @pytest.fixture
 def arena(tmp_path, monkeypatch):
-    """A folder with a data set, and a function that races the given fake tools on it."""
-    monkeypatch.setenv("WAVEBENCH_ALIGNERS", str(ROOT / "tests" / "tools"))
-    monkeypatch.setenv("FAKE_TOOLS_FOLDER", str(tmp_path))
-    monkeypatch.setenv("WAVEBENCH_LOCK", str(tmp_path / "lock"))
-    (tmp_path / "data").mkdir()
-    random_pairs(40, 60).to_arrow(tmp_path / "data" / "small.arrow")
-
-    def race(
-        tools, twin="honest", penalties="edit", scopes=("score", "cigar"), threads=(1,), timeout=20, cores=2, **run
-    ):
-        monkeypatch.setattr(planning, "usable_cores", lambda: cores)
-        (tmp_path / "experiment.yaml").write_text(yaml.safe_dump({
-            "id": "fake", "penalties": penalties, "scopes": list(scopes), "threads": list(threads),
-            "datasets": ["small"], "tools": list(tools), "twin": twin,
-        }))  # fmt: skip
-        (tmp_path / "lane.yaml").write_text(yaml.safe_dump({
-            "name": "test", "rounds": {"min": 5, "max": 6}, "round_seconds": 0.05, "race_seconds": 5,
-            "timeout_seconds": timeout,
-        }))  # fmt: skip
-        lines = []
-        engine.run(
-            tmp_path / "experiment.yaml", tmp_path / "lane.yaml", tmp_path / "data", tmp_path / "out",
-            tmp_path / "store", host="testhost", say=lines.append, **run,
-        )  # fmt: skip
-        table, card = samples.read(tmp_path / "out" / "small.parquet")
-        return table.to_pandas(), card, lines
-
-    race.folder = tmp_path
-    return race
+    """See tests.arena."""
+    return Arena(tmp_path, monkeypatch)
 
 
 def cell(frame, tool, scope, twin=False):
@@ -218,51 +183,6 @@ def test_other_conditions_race_again_and_are_on_the_card(arena, monkeypatch, nam
     monkeypatch.setattr(provenance, name, 12345)
     _, card, lines = arena(["honest"], scopes=["score"])
     assert not any("store" in line for line in lines) and card[name.lower()] == 12345
-
-
-@pytest.mark.slow
-def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path):
-    arena(["honest"], scopes=["score"])
-    for path in [*(tmp_path / "out").iterdir(), *(tmp_path / "store").glob("*.parquet")]:
-        path.unlink()
-    lane = yaml.safe_load((tmp_path / "lane.yaml").read_text())
-    lane.update(race_seconds=600, rounds={"min": 100_000, "max": 100_000})
-    (tmp_path / "lane.yaml").write_text(yaml.safe_dump(lane))
-    command = [
-        sys.executable, "-m", "workflow.race", "run", "--experiment", str(tmp_path / "experiment.yaml"), "--lane",
-        str(tmp_path / "lane.yaml"), "--data", str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--store",
-        str(tmp_path / "store"),
-    ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    deadline = time.monotonic() + 60
-    while len(workers_of(process.pid)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.2)
-    workers = workers_of(process.pid)
-    assert workers, "the race started no worker"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    deadline = time.monotonic() + 20  # one still importing notices when it first reads its socket
-    while any(map(runs, workers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in workers if runs(pid)]
-    assert not list((tmp_path / "out").iterdir()) and not list((tmp_path / "store").glob("*.parquet*"))
-
-
-def runs(pid):
-    """Whether a process is there and not merely waiting to be reaped."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def workers_of(pid):
-    """Process ids of the workers started by a process."""
-    try:
-        children = psutil.Process(pid).children(recursive=True)
-        return [c.pid for c in children if "workflow.race.worker" in c.cmdline()]
-    except psutil.NoSuchProcess:
-        return []
 
 
 def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):
