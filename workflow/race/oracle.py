@@ -81,9 +81,9 @@ def judge_again(pairs, penalties, path, failing):
 
 
 def _compare(pairs, penalties, scores, rows):
+    rows = rows[scores[rows] != NO_SCORE]
     cells = np.cumsum(pairs.pattern_lengths[rows].astype(float) * pairs.text_lengths[rows])
     rows = rows[: max(1, int(np.searchsorted(cells, SAMPLE_CELLS, side="right")))]
-    rows = rows[scores[rows] != NO_SCORE]
     sample = pairs.take(rows)
     second = _gotoh_batch(sample.pattern, sample.pattern_offsets, sample.text, sample.text_offsets, *penalties.triple)
     wrong = np.flatnonzero(second != scores[rows])

@@ -173,7 +173,7 @@ class Race:
         verdict = self._ask(key, "verify", key.name, native, affine)
         if verdict.failing:
             oracle.judge_again(self.pairs, objective, native, [number for number, _ in verdict.failing])
-        if record.verdict is None or verdict.native_right < record.verdict.native_right:
+        if record.verdict is None or verdict.worth < record.verdict.worth:
             record.verdict = verdict
 
     def _warm(self, key):
