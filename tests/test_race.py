@@ -54,6 +54,26 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
     assert any("double rounds" in line for line in lines)
 
 
+def test_each_block_and_all_cores_have_a_twin(arena):
+    tools = ["honest", "absent-on-gpu", "on-gpu:b", "on-gpu"]
+    frame, card, _ = arena(tools, threads=(1, "all"))
+    assert set(card["twins"]) == {
+        "honest score", "honest cigar", "honest cigar, 2 threads", "on-gpu:b score", "on-gpu:b cigar",
+    }  # fmt: skip
+    assert (frame["status"].isin(["ok", "not_installed"])).all()
+    assert (frame.loc[frame["twin"], "recall_native"] == 1).all()
+    columns = ["tool", "variant", "scope", "threads", "pairs"]
+    own, twins = ({*frame.loc[frame["twin"] == twin, columns].itertuples(index=False)} for twin in (False, True))
+    assert len(twins) == 5 and twins <= own
+
+
+def test_a_gpu_tools_uneven_twin_invalidates_the_race(arena):
+    _, card, _ = arena(["honest", "uneven-on-gpu"], scopes=["score"])
+    assert not card["valid"] and {name: twin["even"] for name, twin in card["twins"].items()} == {
+        "honest score": True, "uneven-on-gpu score": False,
+    }  # fmt: skip
+
+
 def test_what_gives_no_time_has_a_row_with_its_reason(arena):
     frame, card, _ = arena(["honest", "sleeper", "crasher", "hog", "absent", "score-only"], timeout=1)
     status = {
@@ -150,7 +170,7 @@ def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
         ("honest", "1", "1"), ("pooled", "3", "3"),
     }  # fmt: skip
     assert len({process for tool, process, *_ in told if tool == "pooled"}) == 1
-    assert len({process for tool, process, *_ in told if tool == "honest"}) == 4, "three shards and the twin"
+    assert len({process for tool, process, *_ in told if tool == "honest"}) == 6, "three shards, and the twin's"
 
 
 def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):

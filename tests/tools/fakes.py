@@ -203,6 +203,23 @@ class Pooled(Honest):
     pool = True
 
 
+class OnGpu(Honest):
+    """Races in the block of the GPU, and is none."""
+
+    tool = "on-gpu"
+    device = "cuda"
+
+    def __init__(self, variant=""):
+        self.variant = variant
+
+
+class UnevenOnGpu(Uneven):
+    """Its twin is slower by half, in the block of the GPU."""
+
+    tool = "uneven-on-gpu"
+    device = "cuda"
+
+
 class Absent(Honest):
     """Not installed."""
 
@@ -210,6 +227,13 @@ class Absent(Honest):
 
     def version(self):
         raise ToolMissing("not installed (absent)")
+
+
+class AbsentOnGpu(Absent):
+    """A GPU's tool, not installed."""
+
+    tool = "absent-on-gpu"
+    device = "cuda"
 
 
 class ScoreOnly(Honest):
@@ -227,4 +251,4 @@ def adapters():
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Keeper, Logbook, Pooled,
         Absent, ScoreOnly,
     )  # fmt: skip
-    return [*(kind() for kind in kinds), Logbook("b")]
+    return [*(kind() for kind in kinds), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

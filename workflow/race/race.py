@@ -1,7 +1,7 @@
 """The race: all tools of one experiment on one data set, side by side, one at a time, in rounds of random order.
 
 Every round runs every cell once in fresh random order; rounds go on until the medians are known or the time is up.
-Round 1 is verified and later rounds are hashed. One tool runs twice under two names.
+Round 1 is verified and later rounds are hashed. One tool of each device runs twice under two names.
 """
 
 import random
@@ -9,7 +9,7 @@ import time
 
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, oracle, statistics
-from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes
+from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes, twin_keys
 from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
@@ -49,7 +49,10 @@ class Race:
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
 
     def _device(self, key):
-        return self.conductor.adapters[key.tool].device
+        return self._device_of(key.tool)
+
+    def _device_of(self, tool):
+        return self.conductor.adapters[tool].device
 
     def _admit(self):
         """A Record for every cell that the plan asks for, and for those of the reference."""
@@ -59,9 +62,8 @@ class Race:
                 for threads in self.conductor.threads(tool):
                     n, record = self._entry(tool, scope, threads)
                     records[Key(tool, scope, threads, n)] = record
-        adapters = self.conductor.adapters
-        block = {tool for tool in self.plan.tools if adapters[tool].device == adapters[self.plan.twin].device}
-        for key in reference_keys(records, self.plan, block):
+        block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
+        for key in [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]:
             records[key] = Record()
         for key, record in records.items():
             record.jit_s = self.conductor.jit_s.get(key.tool, {}).get(key.scope)
@@ -193,10 +195,11 @@ class Race:
         return self.conductor.ask(key, self.path, method, *arguments)
 
     def _twins(self):
-        """Verdict on each twin: {"tool scope": {ratio, low, high, even}}."""
+        """Verdict on each twin: {"tool scope" or "tool scope, n threads": {ratio, low, high, even}}."""
         verdicts = {}
         for key, record in self.records.items():
             own = self.records.get(Key(key.tool, key.scope, key.threads, key.n))
             if key.twin and record.status == "ok" and own.status == "ok":
-                verdicts[f"{key.tool} {key.scope}"] = statistics.twin_verdict(own.times, record.times)
+                threads = f", {key.threads} threads" if key.threads > 1 else ""
+                verdicts[f"{key.tool} {key.scope}{threads}"] = statistics.twin_verdict(own.times, record.times)
         return verdicts
