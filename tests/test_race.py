@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.arena import Arena
-from workflow.race import bundle, engine, oracle, prepared, provenance, samples
+from workflow.race import bundle, conductor, engine, oracle, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order
@@ -52,6 +52,28 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
     assert not card["valid"] and card["rerun"]
     assert card["twins"]["uneven score"]["ratio"] == pytest.approx(1.5, rel=0.2)
     assert any("double rounds" in line for line in lines)
+
+
+def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 0.001)
+    frame, card, lines = arena(["honest"], twin="uneven", scopes=["score"])
+    assert not card["valid"] and not card["rerun"] and card["rounds"] == {"cpu": 5}
+    assert any("no time is left to race once more" in line for line in lines)
+    assert (frame["round"] > 0).all() and frame["value_s"].notna().all()
+    (arena.folder / "uneven-first").unlink()
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 480)
+    monkeypatch.setattr(one_race.Race, "rounds_left", lambda race: 7)
+    monkeypatch.setattr(one_race.Race, "_settled", lambda race, keys: True)
+    _, card, _ = arena(["honest", "score-only"], twin="uneven", scopes=["score"])
+    assert card["rerun"] and card["rounds"] == {"cpu": 7}, "double rounds are 10, of which 7 fit"
+
+
+def test_a_tool_that_does_not_start_is_waited_for_once(arena, tmp_path, monkeypatch):
+    monkeypatch.setattr(conductor, "PATIENCE_S", 8)
+    frame, _, _ = arena(["honest", "stuck"], threads=(1, "all"))
+    rows = frame[frame["tool"] == "stuck"]
+    assert len(rows) == 4 and (rows["status"] == "timeout").all()
+    assert len(set((tmp_path / "stuck").read_text().split())) == 1
 
 
 def test_each_block_and_all_cores_have_a_twin(arena):

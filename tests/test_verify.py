@@ -106,6 +106,21 @@ def test_judges_in_chunks_as_it_would_at_once(monkeypatch):
     assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)
 
 
+def test_exact_scores_take_so_long_and_go_on_another_time(tmp_path, monkeypatch):
+    pairs = random_pairs(30, 40)
+    monkeypatch.setattr(oracle, "CHUNK_BASES", 7 * 80)
+    whole = align(pairs, Edit(), device="cpu").scores
+    known = 0
+    for _ in range(12):
+        path, confirmed = oracle.exact_scores(pairs, Edit(), tmp_path, "key", seconds=0)
+        scores = np.load(path)
+        assert (scores[:confirmed] == whole[:confirmed]).all() and (scores[confirmed:] == NO_SCORE).all()
+        assert confirmed > known or confirmed == known == 30
+        known = confirmed
+    assert known == 30
+    assert (np.load(oracle.exact_scores(pairs, Edit(), tmp_path, "other")[0]) == whole).all(), "no limit"
+
+
 def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):
     pairs = random_pairs(130, 40)
     path, _ = oracle.exact_scores(pairs, Edit(), tmp_path, "key")

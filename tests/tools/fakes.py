@@ -203,6 +203,17 @@ class Pooled(Honest):
     pool = True
 
 
+class Stuck(Honest):
+    """Never comes back from its first call."""
+
+    tool = "stuck"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        note("stuck", os.getpid())
+        self.seconds = 1000
+
+
 class OnGpu(Honest):
     """Races in the block of the GPU, and is none."""
 
@@ -251,4 +262,4 @@ def adapters():
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Keeper, Logbook, Pooled,
         Absent, ScoreOnly,
     )  # fmt: skip
-    return [*(kind() for kind in kinds), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]
+    return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

@@ -14,8 +14,13 @@ from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
 ENOUGH = 0.02
-#: Seconds for a first call, which compiles, and for verification.
-PATIENCE_S = 600
+#: Seconds for a first call, which compiles (10 s cold on two quiet cores), and for verification.
+PATIENCE_S = 180
+#: Seconds from its start within which a race ends where its tools behave, a second try included: it is what a run that
+#: is stopped has to do again.
+STEP_SECONDS = 480
+#: Seconds for exact scores; pairs without one are told as not verified.
+EXACT_SECONDS = 120
 
 
 class Race:
@@ -27,10 +32,11 @@ class Race:
         self.pairs = PairBatch.from_arrow(path)
         self.exact, self.confirmed = {}, {}
         self.records = None
+        self.began, self.pace = time.monotonic(), {}
 
     def run(self, least, most):
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""
-        deadline = time.monotonic() + self.plan.race_seconds
+        deadline = min(time.monotonic() + self.plan.race_seconds, self.began + STEP_SECONDS)
         if self.records is None:
             self.records = self._admit()
             self._find_exact_scores()
@@ -47,6 +53,10 @@ class Race:
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
+
+    def rounds_left(self):
+        """Rounds of all its blocks that fit what is left of its step, by the slowest ones so far."""
+        return int((self.began + STEP_SECONDS - time.monotonic()) / sum(self.pace.values()))
 
     def _device(self, key):
         return self._device_of(key.tool)
@@ -114,8 +124,9 @@ class Race:
                 objectives[str(objective)] = objective
         for name, penalties in objectives.items():
             self.exact[name], self.confirmed[name] = oracle.exact_scores(
-                self.pairs[:most], penalties, self.conductor.oracle_folder, self.dataset_hash
-            )
+                self.pairs[:most], penalties, self.conductor.oracle_folder, self.dataset_hash,
+                seconds=EXACT_SECONDS / len(objectives),
+            )  # fmt: skip
 
     def _objective(self, key):
         return self.conductor.adapters[key.tool].objective(self.conductor.job(key.scope))
@@ -134,6 +145,7 @@ class Race:
                     self._sample(key, self.records[key])
             paces.append(canary.seconds())
             now = time.monotonic()
+            self.pace[device] = max(self.pace.get(device, 0), now - begin)
             if done >= least and (now + (now - begin) > deadline or self._settled(order)):
                 return done
         return most

@@ -75,7 +75,7 @@ def _twins_text(card):
     if card.get("valid", True):
         return ""
     uneven = [f"{name}: ratio {t['ratio']:.3f}" for name, t in card.get("twins", {}).items() if not t["even"]]
-    return "twins uneven (" + "; ".join(uneven) + ")"
+    return "twins uneven (" + "; ".join(uneven) + ")" + ", no time to race once more" * (not card.get("rerun", True))
 
 
 def collect(here, recorded, experiment=None, host=None):
