@@ -55,16 +55,17 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
 
 
 def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
+    uneven = {"ratio": 1.5, "low": 1.4, "high": 1.6, "even": False}
+    monkeypatch.setattr(one_race.statistics, "twin_verdict", lambda *times: uneven)
+    monkeypatch.setattr(one_race.Race, "_settled", lambda race, keys: True)
     monkeypatch.setattr(one_race, "STEP_SECONDS", 0.001)
-    frame, card, lines = arena(["honest"], twin="uneven", scopes=["score"])
+    frame, card, lines = arena(["honest"], scopes=["score"])
     assert not card["valid"] and not card["rerun"] and card["rounds"] == {"cpu": 5}
     assert any("no time is left to race once more" in line for line in lines)
     assert (frame["round"] > 0).all() and frame["value_s"].notna().all()
-    (arena.folder / "uneven-first").unlink()
     monkeypatch.setattr(one_race, "STEP_SECONDS", 480)
     monkeypatch.setattr(one_race.Race, "rounds_left", lambda race: 7)
-    monkeypatch.setattr(one_race.Race, "_settled", lambda race, keys: True)
-    _, card, _ = arena(["honest", "score-only"], twin="uneven", scopes=["score"])
+    _, card, _ = arena(["honest", "score-only"], scopes=["score"])
     assert card["rerun"] and card["rounds"] == {"cpu": 7}, "double rounds are 10, of which 7 fit"
 
 
