@@ -60,6 +60,7 @@ SAMPLE = {
     "failing_pairs": "[]",
     "output_hash": "bb",
     "jit_s": 0.1,
+    "jit_compiled": None,
     "peak_rss_bytes": 10_000_000,
 }
 

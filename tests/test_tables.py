@@ -182,6 +182,17 @@ def test_the_largest_valid_lane_is_shown(make):
     assert cell["lane"] == "lite" and float(cell["time_s"]) == pytest.approx(200)
 
 
+@pytest.mark.parametrize(
+    ("compiled", "name"), [(True, "time_jit"), (False, "time_first_call"), (None, "time_first_call")]
+)
+def test_a_first_call_is_jit_time_only_where_it_compiled(make, compiled, name):
+    out = make("thesis_tab1", [measurement(jit_compiled=compiled)])
+    told = {
+        r["quantity"]: r["value"] for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["source"] == "here"
+    }
+    assert told[name] == "0.1" and not {"time_jit", "time_first_call"} - {name} & set(told)
+
+
 def test_twins_and_subsets_are_not_shown(make):
     rows = [measurement(tool="wavebench-wfa", variant="cpu", main=False, twin=True, median_s=7.0)]
     assert all(r["status"] != "ok" for r in cells(make("thesis_tab1", rows), source="here"))

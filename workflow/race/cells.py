@@ -61,7 +61,8 @@ class Record:
     reason: str = ""
     verdict: Verdict | None = None
     output_hash: str = ""
-    jit_s: float | None = None
+    jit_s: float | None = None  # of the first call
+    jit_compiled: bool | None = None
     peak_rss_bytes: int | None = None
     peak_memory: dict = field(default_factory=dict)  # beyond the processes' own, {"peak_device_bytes": ...}
 

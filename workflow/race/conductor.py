@@ -24,7 +24,7 @@ class Conductor:
         self.plan, self.adapters, self.oracle_folder, self.say = plan, adapters, oracle_folder, say
         self.seed = seed
         self.workers, self.prepared = {}, Prepared()
-        self.jit_s = {}
+        self.first_calls = {}
         self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of workers that failed in their first call
         self.versions, self.missing = {}, {}
         for tool in plan.tools:
@@ -124,5 +124,5 @@ class Conductor:
         except WorkerFailed as failure:
             self.unstarted[(tool, twin)] = path, failure
             raise
-        self.jit_s.setdefault(tool, took)
+        self.first_calls.setdefault(tool, took)
         return worker

@@ -147,6 +147,7 @@ def _rows(conductor, records, pairs, context):
             "reason": record.reason,
             "output_hash": record.output_hash,
             "jit_s": record.jit_s,
+            "jit_compiled": record.jit_compiled,
             "peak_rss_bytes": record.peak_rss_bytes,
             **record.peak_memory,
             **_verdict_fields(record.verdict),

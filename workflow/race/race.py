@@ -76,7 +76,8 @@ class Race:
         for key in [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]:
             records[key] = Record()
         for key, record in records.items():
-            record.jit_s = self.conductor.jit_s.get(key.tool, {}).get(key.scope)
+            first = self.conductor.first_calls.get(key.tool, {})
+            record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
 
     def _entry(self, tool, scope, threads):
