@@ -18,6 +18,7 @@ COLLECTED = {
     "race_valid": True,
     "race_note": "",
     "stale": False,
+    "older_way": False,
     "canary_drift": 0.01,
     "main": True,
     "gpu": "",
@@ -59,6 +60,7 @@ SAMPLE = {
     "failing_pairs": "[]",
     "output_hash": "bb",
     "jit_s": 0.1,
+    "jit_compiled": None,
     "peak_rss_bytes": 10_000_000,
     "peak_pinned_bytes": None,
     "peak_device_bytes": None,
@@ -77,7 +79,7 @@ def measurement(**changes):
 def write_measurements(path, rows):
     """Write collected rows as the Parquet file that the table scripts read."""
     fields = [samples.SCHEMA.field(name) for name in SAMPLE]
-    kinds = {"rounds": pa.int64(), "race_valid": pa.bool_(), "stale": pa.bool_(), "main": pa.bool_()}
+    kinds = {"rounds": pa.int64(), **dict.fromkeys(("race_valid", "stale", "older_way", "main"), pa.bool_())}
     kinds |= {"source": pa.string(), "race_note": pa.string(), "gpu": pa.string()}
     fields += [pa.field(name, kinds.get(name, pa.float64())) for name in COLLECTED]
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), path)

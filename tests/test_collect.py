@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from tests.synthetic import CURRENT, race_rows
-from workflow.race import samples
+from workflow.race import provenance, samples
 from workflow.scripts import ratios
 from workflow.scripts.collect import collect
 from workflow.scripts.verify_ledger import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
+NOW = provenance.conditions() | {"procedure": 3, "seed": 1}
 GPU = {"name": "Some GPU", "driver": "1.0"}
 
 
@@ -59,6 +60,33 @@ def test_other_sources_are_stale_in_tables_and_in_ratios_alike(tmp_path, hash_, 
     path = write_race(tmp_path, "thesis_tab1", changes={"tool_source_hash": hash_})
     assert set(collect(tmp_path, tmp_path / "none")["stale"]) == {stale}
     assert bool(ratios.read([path])[0].stale) == stale
+
+
+@pytest.mark.parametrize(
+    ("card", "told"),
+    [
+        (NOW, ""),
+        ({"procedure": 3, "seed": 1}, ""),  # of the time before cards told the bounds of memory
+        ({"procedure": 2, "seed": 1}, "older way of measuring (procedure 2, now 3)"),
+        ({"procedure": 2}, "older way of measuring (procedure 2, now 3; the order of its rounds is not recorded)"),
+        ({}, "older way of measuring (procedure not recorded, now 3; the order of its rounds is not recorded)"),
+        (NOW | {"working_memory_bytes": 5}, "older way of measuring (working memory bytes 5, now 1073741824)"),
+    ],
+)
+def test_races_of_another_procedure_are_marked_in_tables_and_in_ratios_alike(tmp_path, monkeypatch, card, told):
+    monkeypatch.setattr(provenance, "PROCEDURE", 3)
+    path = write_race(tmp_path, "thesis_tab1", **card)
+    found = collect(tmp_path, tmp_path / "none")
+    assert set(found["older_way"]) == {bool(told)} and set(found["race_valid"]) == {True}
+    assert set(found["race_note"]) == {told}
+    assert ratios.read([path])[0].older == bool(told)
+
+
+def test_recorded_races_of_an_older_procedure_are_marked():
+    found = collect(ROOT / "none", ROOT / "results/recorded", "thesis_tab1")
+    cards = {path: samples.read(path)[1] for path in set(found["path"])}
+    older = {path for path, card in cards.items() if card.get("procedure") != provenance.PROCEDURE}
+    assert older and set(found.loc[found["older_way"], "path"]) == older
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,9 @@ def test_the_plan_counts_the_cells_that_are_timed():
     assert cells["wavebench-edit:fast"] == []
     with_gpu = plan.contestants(race, aligners.load(), gpu=True)
     assert with_gpu["wavebench-edit:fast"] == [("score", 1), ("cigar", 1)]
+    assert plan.twins(race, aligners.load(), cells) == (1, 3)
+    assert plan.twins(race, aligners.load(), with_gpu) == (2, 5)
+    assert plan.twins(replace(race, threads=(1,)), aligners.load(), cells) == (1, 2)
 
 
 def test_a_race_is_estimated_by_its_fewest_rounds_its_budget_or_its_most_rounds():

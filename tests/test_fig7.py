@@ -6,11 +6,12 @@ from PIL import Image
 from tests.synthetic import CURRENT, SAMPLE
 from tests.test_figures import check_text, words
 from workflow.race import samples
+from workflow.race.provenance import PROCEDURE
 from workflow.scripts import plotting, ratios
 from workflow.scripts.figures import thesis_fig7
 
 PARTS = {"time_h2d": 0.02, "time_d2h": 0.002, "time_pack": 0.003, "time_kernel": 0.01, "time_end_to_end_pinned": 0.03}
-CARD = {"valid": True, "host_card": {"gpus": [{"name": "NVIDIA H200"}]}}
+CARD = {"valid": True, "procedure": PROCEDURE, "host_card": {"gpus": [{"name": "NVIDIA H200"}]}}
 
 
 @pytest.fixture
@@ -83,8 +84,9 @@ def test_the_figure_names_host_kernels_and_what_is_missing(race):
 
 
 def test_doubts_and_this_host_are_said(race):
-    figure = thesis_fig7.draw([race(20, tool_source_hash="old", card=CARD | {"valid": False})], here="h200-16c")
-    assert "this host h200-16c" in words(figure) and "; stale; race invalid" in words(figure)
+    card = CARD | {"valid": False, "procedure": 1}
+    figure = thesis_fig7.draw([race(20, tool_source_hash="old", card=card)], here="h200-16c")
+    assert "this host h200-16c" in words(figure) and "stale; older way of measuring; race invalid" in words(figure)
     check_text(figure)
     figure = thesis_fig7.draw([race(20, parts={"time_end_to_end_pinned": 0.03})])
     assert "no time of its parts" in words(figure) and len(figure.axes[0].patches) == 1

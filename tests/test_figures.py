@@ -13,6 +13,7 @@ from PIL import Image
 from tests.naive import edit_distance
 from tests.synthetic import race_rows
 from workflow.race import samples
+from workflow.race.provenance import PROCEDURE
 from workflow.scripts import dp_modes, papers, plotting, ratios, traces
 from workflow.scripts.figures import ewfa_fig1, thesis_fig1, thesis_fig3, thesis_fig5, thesis_fig10
 
@@ -140,14 +141,14 @@ def test_an_unknown_mode_is_refused():
 def race(tmp_path):
     """race(dataset, seconds, ...) writes a race file and gives its path."""
 
-    def race(dataset, seconds, failed=(), valid=True, **changes):
+    def race(dataset, seconds, failed=(), valid=True, procedure=PROCEDURE, **changes):
         settings = {"experiment": "thesis_tab9", "metric": "affine", "penalties": "4,6,2", "race_id": dataset}
         rows = race_rows(dataset, seconds, **settings | {"pairs": 1000, "pairs_total": 1000} | changes)
         for tool, variant, status in failed:
             broken = {"tool": tool, "variant": variant, "status": status, "round": 0, "value_s": None, "pairs": 0}
             rows.append(rows[0] | broken)
         path = tmp_path / f"{dataset}-{len(rows)}.parquet"
-        samples.write(path, rows, {"valid": valid})
+        samples.write(path, rows, {"valid": valid, "procedure": procedure})
         return path
 
     return race
@@ -184,7 +185,8 @@ def test_the_largest_valid_race_of_a_host_counts(race):
     large = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 9.0}, pairs_total=5000, rounds=6)
     broken = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 99.0}, pairs_total=9000, rounds=7, valid=False)
     stale = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 50.0}, pairs_total=8000, rounds=9, tool_source_hash="old")
-    (kept,) = ratios.shown(ratios.read([small, large, broken, stale]))
+    older = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 50.0}, pairs_total=8000, rounds=8, procedure=None)
+    (kept,) = ratios.shown(ratios.read([small, large, broken, stale, older]))
     assert kept.rows[0]["pairs_total"] == 5000 and not kept.stale
 
 
@@ -199,11 +201,20 @@ def test_no_ratio_where_the_work_was_not_the_same(race):
     assert reason(coverage=0.985) == "refused 1.5 % of the pairs" and reason(coverage=0.99) == ""
 
 
+def test_every_doubt_of_a_hosts_races_is_in_its_panels_title(race):
+    doubtful = {"tool_source_hash": "old", "procedure": 1, "valid": False}
+    read = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, **doubtful)])
+    figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), read, {})
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[-1].endswith("\nstale; older way of measuring; race invalid") and "stale" not in titles[0]
+    check_text(figure)
+
+
 def test_a_stale_ratio_says_so(race):
     read = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, tool_source_hash="old")])
     assert [s.stale for s in ratios.speedups(read[0], "wavebench-wfa:cpu", "cigar", 2)] == [True]
     figure = thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), read, {})
-    assert any("; stale" in axes.get_title(loc="left") for axes in figure.axes)
+    assert any(axes.get_title(loc="left").endswith("\nstale") for axes in figure.axes)
     assert "Stale, measured with other sources of our kernel or the tool: every data set." in words(figure)
     check_text(figure)
 

@@ -1,59 +1,24 @@
 """The race: what it measures, whom it believes, what it survives."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 import yaml
 
-from tests.synthetic_pairs import random_pairs
-from workflow.race import bundle, engine, oracle, planning, prepared, samples
+from tests.arena import Arena
+from workflow.race import bundle, conductor, engine, oracle, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 @pytest.fixture
 def arena(tmp_path, monkeypatch):
-    """A folder with a data set, and a function that races the given fake tools on it."""
-    monkeypatch.setenv("WAVEBENCH_ALIGNERS", str(ROOT / "tests" / "tools"))
-    monkeypatch.setenv("FAKE_TOOLS_FOLDER", str(tmp_path))
-    monkeypatch.setenv("WAVEBENCH_LOCK", str(tmp_path / "lock"))
-    (tmp_path / "data").mkdir()
-    random_pairs(40, 60).to_arrow(tmp_path / "data" / "small.arrow")
-
-    def race(
-        tools, twin="honest", penalties="edit", scopes=("score", "cigar"), threads=(1,), timeout=20, cores=2, **run
-    ):
-        monkeypatch.setattr(planning, "usable_cores", lambda: cores)
-        (tmp_path / "experiment.yaml").write_text(yaml.safe_dump({
-            "id": "fake", "penalties": penalties, "scopes": list(scopes), "threads": list(threads),
-            "datasets": ["small"], "tools": list(tools), "twin": twin,
-        }))  # fmt: skip
-        (tmp_path / "lane.yaml").write_text(yaml.safe_dump({
-            "name": "test", "rounds": {"min": 5, "max": 6}, "round_seconds": 0.05, "race_seconds": 5,
-            "timeout_seconds": timeout,
-        }))  # fmt: skip
-        lines = []
-        engine.run(
-            tmp_path / "experiment.yaml", tmp_path / "lane.yaml", tmp_path / "data", tmp_path / "out",
-            tmp_path / "store", host="testhost", say=lines.append, **run,
-        )  # fmt: skip
-        table, card = samples.read(tmp_path / "out" / "small.parquet")
-        return table.to_pandas(), card, lines
-
-    race.folder = tmp_path
-    return race
+    """See tests.arena."""
+    return Arena(tmp_path, monkeypatch)
 
 
 def cell(frame, tool, scope, twin=False):
@@ -87,6 +52,49 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
     assert not card["valid"] and card["rerun"]
     assert card["twins"]["uneven score"]["ratio"] == pytest.approx(1.5, rel=0.2)
     assert any("double rounds" in line for line in lines)
+
+
+def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
+    uneven = {"ratio": 1.5, "low": 1.4, "high": 1.6, "even": False}
+    monkeypatch.setattr(one_race.statistics, "twin_verdict", lambda *times: uneven)
+    monkeypatch.setattr(one_race.Race, "_settled", lambda race, keys: True)
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 0.001)
+    frame, card, lines = arena(["honest"], scopes=["score"])
+    assert not card["valid"] and not card["rerun"] and card["rounds"] == {"cpu": 5}
+    assert any("no time is left to race once more" in line for line in lines)
+    assert (frame["round"] > 0).all() and frame["value_s"].notna().all()
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 480)
+    monkeypatch.setattr(one_race.Race, "rounds_left", lambda race: 7)
+    _, card, _ = arena(["honest", "score-only"], scopes=["score"])
+    assert card["rerun"] and card["rounds"] == {"cpu": 7}, "double rounds are 10, of which 7 fit"
+
+
+def test_a_tool_that_does_not_start_is_waited_for_once(arena, tmp_path, monkeypatch):
+    monkeypatch.setattr(conductor, "PATIENCE_S", 8)
+    frame, _, _ = arena(["honest", "stuck"], threads=(1, "all"))
+    rows = frame[frame["tool"] == "stuck"]
+    assert len(rows) == 4 and (rows["status"] == "timeout").all()
+    assert len(set((tmp_path / "stuck").read_text().split())) == 1
+
+
+def test_each_block_and_all_cores_have_a_twin(arena):
+    tools = ["honest", "absent-on-gpu", "on-gpu:b", "on-gpu"]
+    frame, card, _ = arena(tools, threads=(1, "all"))
+    assert set(card["twins"]) == {
+        "honest score", "honest cigar", "honest cigar, 2 threads", "on-gpu:b score", "on-gpu:b cigar",
+    }  # fmt: skip
+    assert (frame["status"].isin(["ok", "not_installed"])).all()
+    assert (frame.loc[frame["twin"], "recall_native"] == 1).all()
+    columns = ["tool", "variant", "scope", "threads", "pairs"]
+    own, twins = ({*frame.loc[frame["twin"] == twin, columns].itertuples(index=False)} for twin in (False, True))
+    assert len(twins) == 5 and twins <= own
+
+
+def test_a_gpu_tools_uneven_twin_invalidates_the_race(arena):
+    _, card, _ = arena(["honest", "uneven-on-gpu"], scopes=["score"])
+    assert not card["valid"] and {name: twin["even"] for name, twin in card["twins"].items()} == {
+        "honest score": True, "uneven-on-gpu score": False,
+    }  # fmt: skip
 
 
 def test_what_gives_no_time_has_a_row_with_its_reason(arena):
@@ -185,7 +193,7 @@ def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
         ("honest", "1", "1"), ("pooled", "3", "3"),
     }  # fmt: skip
     assert len({process for tool, process, *_ in told if tool == "pooled"}) == 1
-    assert len({process for tool, process, *_ in told if tool == "honest"}) == 4, "three shards and the twin"
+    assert len({process for tool, process, *_ in told if tool == "honest"}) == 6, "three shards, and the twin's"
 
 
 def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
@@ -212,49 +220,12 @@ def test_unchanged_race_comes_from_the_store(arena):
     assert not any("store" in line for line in lines) and len(other) > len(first)
 
 
-@pytest.mark.slow
-def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path):
+@pytest.mark.parametrize("name", ["PROCEDURE", "WORKING_MEMORY_BYTES", "DEVICE_MEMORY_BYTES"])
+def test_other_conditions_race_again_and_are_on_the_card(arena, monkeypatch, name):
     arena(["honest"], scopes=["score"])
-    for path in [*(tmp_path / "out").iterdir(), *(tmp_path / "store").glob("*.parquet")]:
-        path.unlink()
-    lane = yaml.safe_load((tmp_path / "lane.yaml").read_text())
-    lane.update(race_seconds=600, rounds={"min": 100_000, "max": 100_000})
-    (tmp_path / "lane.yaml").write_text(yaml.safe_dump(lane))
-    command = [
-        sys.executable, "-m", "workflow.race", "run", "--experiment", str(tmp_path / "experiment.yaml"), "--lane",
-        str(tmp_path / "lane.yaml"), "--data", str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--store",
-        str(tmp_path / "store"),
-    ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    deadline = time.monotonic() + 60
-    while len(workers_of(process.pid)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.2)
-    workers = workers_of(process.pid)
-    assert workers, "the race started no worker"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    deadline = time.monotonic() + 20  # one still importing notices when it first reads its socket
-    while any(map(runs, workers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in workers if runs(pid)]
-    assert not list((tmp_path / "out").iterdir()) and not list((tmp_path / "store").glob("*.parquet*"))
-
-
-def runs(pid):
-    """Whether a process is there and not merely waiting to be reaped."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def workers_of(pid):
-    """Process ids of the workers started by a process."""
-    try:
-        children = psutil.Process(pid).children(recursive=True)
-        return [c.pid for c in children if "workflow.race.worker" in c.cmdline()]
-    except psutil.NoSuchProcess:
-        return []
+    monkeypatch.setattr(provenance, name, 12345)
+    _, card, lines = arena(["honest"], scopes=["score"])
+    assert not any("store" in line for line in lines) and card[name.lower()] == 12345
 
 
 def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):

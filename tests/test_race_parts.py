@@ -169,4 +169,31 @@ def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "fresh_adapter", start)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     jobs = [Job("score", Edit()), Job("cigar", Edit())]
-    assert worker.Team("slow", 1).warm_up(jobs, tmp_path / "small.arrow", 1) == {"score": 3, "cigar": 3}
+    assert worker.Team("slow", 1).warm_up(jobs, tmp_path / "small.arrow", 1) == {
+        "score": (3, False), "cigar": (3, False),
+    }  # fmt: skip
+
+
+def test_a_first_call_tells_whether_it_compiled(tmp_path):
+    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/compiling.py").write_text(
+        "from numba import njit\nfrom workflow.aligners import Adapter\n\n\n"
+        "@njit(cache=True)\ndef kernel(n):\n    return n + 1\n\n\n"
+        "class Compiling(Adapter):\n    tool = 'compiling'\n\n"
+        "    def prepare(self, pairs, job):\n        self.n = len(pairs)\n\n"
+        "    def run(self):\n        kernel(self.n)\n\n\n"
+        "def adapters():\n    return [Compiling()]\n"
+    )
+    script = (
+        "import sys; from wfa_kernels import Edit; from workflow.aligners import Job\n"
+        "from workflow.race import worker\n"
+        "jobs = [Job('score', Edit()), Job('cigar', Edit())]\n"
+        "took = worker.Team('compiling', 1).warm_up(jobs, sys.argv[1], 1)\n"
+        "print([compiled for _, compiled in took.values()])\n"
+    )
+    folders = {"WAVEBENCH_ALIGNERS": str(tmp_path / "tools"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", script, str(tmp_path / "small.arrow")]
+    for told in ("[True, False]\n", "[False, False]\n"):
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | folders, capture_output=True, text=True, check=True)
+        assert done.stdout == told

@@ -32,10 +32,10 @@ def test_a_heuristic_tool_and_an_affine_recall_are_not_struck_out(make):
 
 
 def test_doubts_stand_beside_the_time(make):
-    row = measurement(stale=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)", coverage=0.995,
-                      refused=json.dumps({"over_limit": 100}))  # fmt: skip
+    row = measurement(stale=True, older_way=True, race_valid=False, race_note="twins uneven (x: ratio 1.080)",
+                      coverage=0.995, refused=json.dumps({"over_limit": 100}))  # fmt: skip
     text = Path(f"{make('thesis_tab1', [row])}.md").read_text()
-    assert "**(coverage 99.5 %, stale, race invalid)**" in text
+    assert "**(coverage 99.5 %, stale, older way of measuring, race invalid)**" in text
     assert "Race of uniform_150_e5 on some-cpu-2c: twins uneven (x: ratio 1.080)" in text
     assert "100 of 20000 pairs refused: over limit (Edlib, 150 nt e = 5 %)" in text and "{" not in text
 

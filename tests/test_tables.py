@@ -191,8 +191,9 @@ def test_a_host_with_a_gpu_that_no_tool_used_has_one(make):
     assert theirs["status"] == "not raced yet: no race has this tool yet"
 
 
-def test_a_race_of_the_checkouts_sources_is_shown_before_a_larger_stale_one(make):
-    stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, stale=True)
+@pytest.mark.parametrize("doubt", ["stale", "older_way"])
+def test_a_race_of_the_checkouts_sources_and_procedure_is_shown_before_a_larger_outdated_one(make, doubt):
+    stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, **{doubt: True})
     (cell,) = [r for r in cells(make("thesis_tab1", [measurement(), stale]), source="here", tool="edlib")
                if r["status"] == "ok"]  # fmt: skip
     assert (cell["lane"], cell["stale"]) == ("kick", "false")
@@ -213,6 +214,17 @@ def test_the_largest_valid_lane_is_shown(make):
     (cell,) = [r for r in cells(make("thesis_tab1", [small, large, broken]), source="here", tool="edlib")
                if r["status"] == "ok"]  # fmt: skip
     assert cell["lane"] == "lite" and float(cell["time_s"]) == pytest.approx(200)
+
+
+@pytest.mark.parametrize(
+    ("compiled", "name"), [(True, "time_jit"), (False, "time_first_call"), (None, "time_first_call")]
+)
+def test_a_first_call_is_jit_time_only_where_it_compiled(make, compiled, name):
+    out = make("thesis_tab1", [measurement(jit_compiled=compiled)])
+    told = {
+        r["quantity"]: r["value"] for r in read_csv(f"{out}.tidy.csv") if r["tool"] == "edlib" and r["source"] == "here"
+    }
+    assert told[name] == "0.1" and not {"time_jit", "time_first_call"} - {name} & set(told)
 
 
 def test_twins_and_subsets_are_not_shown(make):

@@ -5,6 +5,7 @@ import pytest
 
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, align, pack_strings
+from wfa_kernels.result import NO_SCORE
 from workflow.race import oracle
 from workflow.race import verify as verification
 from workflow.race.verify import INVALID, cigar_costs, output_hash, verify
@@ -38,6 +39,34 @@ def test_verdict_judges_answered_pairs_only():
     verdict = verify(pairs, AlignmentResult(scores, status), Edit(), exact, first=100)
     assert (verdict.coverage, verdict.recall_native, verdict.recall_affine) == (0.6, 5 / 6, None)
     assert verdict.failing[0][0] == 109 and verdict.refused == {"out_of_memory": 4}
+
+
+def test_a_cigar_is_checked_where_no_exact_score_is_known():
+    pairs = PairBatch.from_strings(["ACGT"] * 4, ["ACGT", "ACGT", "ACTCT", "ACTCT"])
+    packed, offsets = pack_strings(["4=", "3=1X", "2=1X1I1=", "2=1X1I1="])
+    scores = np.array([0, 1, 3, 2], np.int32)
+    result = AlignmentResult(scores, np.zeros(4, np.uint8), packed, offsets)
+    unknown = np.full(4, NO_SCORE, np.int32)
+    verdict = verify(pairs, result, Edit(), unknown, Affine(4, 6, 2), unknown)
+    assert verdict.failing == [
+        [1, "its CIGAR does not fit the sequences"], [2, "its CIGAR costs 2, its score is 3"],
+    ]  # fmt: skip
+    assert (verdict.answered, verdict.judged, verdict.recall_native) == (4, 2, 0.0)
+    assert (verdict.affine_judged, verdict.recall_affine) == (1, 0.0)
+    mixed = verify(pairs, result, Edit(), np.array([0, NO_SCORE, 2, 2], np.int32))
+    assert (mixed.judged, mixed.native_right) == (4, 2) and mixed.failing[1] == [2, "score 3, exact 2"]
+    assert mixed.worth > verdict.worth
+
+
+def test_pairs_without_an_exact_score_are_not_judged_again(tmp_path, monkeypatch):
+    pairs = random_pairs(20, 40)
+    path, _ = oracle.exact_scores(pairs, Edit(), tmp_path, "key")
+    scores = np.load(path)
+    scores[:18] = NO_SCORE
+    np.save(path, scores)
+    monkeypatch.setattr(oracle, "SAMPLE_CELLS", 5 * 40 * 39)
+    assert oracle.judge_again(pairs, Edit(), path, list(range(20))) == 2
+    assert oracle.judge_again(pairs, Edit(), path, [0, 1]) == 0
 
 
 def test_output_hash_sees_every_part():
@@ -75,6 +104,21 @@ def test_judges_in_chunks_as_it_would_at_once(monkeypatch):
     assert parts == whole and max(sizes) == (7, 7)
     assert [number for number, _ in parts.failing] == [100, 106, 107, 129]
     assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)
+
+
+def test_exact_scores_take_so_long_and_go_on_another_time(tmp_path, monkeypatch):
+    pairs = random_pairs(30, 40)
+    monkeypatch.setattr(oracle, "CHUNK_BASES", 7 * 80)
+    whole = align(pairs, Edit(), device="cpu").scores
+    known = 0
+    for _ in range(12):
+        path, confirmed = oracle.exact_scores(pairs, Edit(), tmp_path, "key", seconds=0)
+        scores = np.load(path)
+        assert (scores[:confirmed] == whole[:confirmed]).all() and (scores[confirmed:] == NO_SCORE).all()
+        assert confirmed > known or confirmed == known == 30
+        known = confirmed
+    assert known == 30
+    assert (np.load(oracle.exact_scores(pairs, Edit(), tmp_path, "other")[0]) == whole).all(), "no limit"
 
 
 def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):

@@ -226,6 +226,23 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("workflow/race/provenance.py", "PROCEDURE"),
+        ("workflow/aligners/__init__.py", "WORKING_MEMORY_BYTES"),
+        ("workflow/aligners/__init__.py", "DEVICE_MEMORY_BYTES"),
+    ],
+)
+def test_other_conditions_run_every_race_again(finished, file, name):
+    with edited(finished / file):
+        text = (finished / file).read_text()
+        (finished / file).write_text(re.sub(rf"^{name} = .*$", f"{name} = 99", text, flags=re.MULTILINE))
+        found = jobs(finished)
+    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}
+
+
+@pytest.mark.slow
 def test_snakemakes_own_report(finished, tmp_path):
     snakemake(finished, "--report", str(tmp_path / "snakemake.html"))
     page = (tmp_path / "snakemake.html").read_text()

@@ -203,6 +203,34 @@ class Pooled(Honest):
     pool = True
 
 
+class Stuck(Honest):
+    """Never comes back from its first call."""
+
+    tool = "stuck"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        note("stuck", os.getpid())
+        self.seconds = 1000
+
+
+class OnGpu(Honest):
+    """Races in the block of the GPU, and is none."""
+
+    tool = "on-gpu"
+    device = "cuda"
+
+    def __init__(self, variant=""):
+        self.variant = variant
+
+
+class UnevenOnGpu(Uneven):
+    """Its twin is slower by half, in the block of the GPU."""
+
+    tool = "uneven-on-gpu"
+    device = "cuda"
+
+
 class Absent(Honest):
     """Not installed."""
 
@@ -210,6 +238,13 @@ class Absent(Honest):
 
     def version(self):
         raise ToolMissing("not installed (absent)")
+
+
+class AbsentOnGpu(Absent):
+    """A GPU's tool, not installed."""
+
+    tool = "absent-on-gpu"
+    device = "cuda"
 
 
 class ScoreOnly(Honest):
@@ -227,4 +262,4 @@ def adapters():
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Keeper, Logbook, Pooled,
         Absent, ScoreOnly,
     )  # fmt: skip
-    return [*(kind() for kind in kinds), Logbook("b")]
+    return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

@@ -91,14 +91,15 @@ def _align_range(
     penalties = (mismatch, gap_open, gap_extend)
     rows = max(mismatch, gap_open + gap_extend) + 1 + 2 * (gap_extend + 1)
     memory = fresh_memory()
-    for i in range(start, stop):
+    i = start
+    while i < stop:
         pair = (pattern_offsets[i], pattern_offsets[i + 1], text_offsets[i], text_offsets[i + 1])
+        inherited = bytes_of(memory) > 0
+        # The only call: Numba would keep the buffers of a try that failed alive through a second one further down.
         score, memory = _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory)
-        if score < 0:  # an earlier pair's buffers may be what is in the way
+        if score < 0:  # an earlier pair's buffers may be what is in the way: once more without them
             memory = fresh_memory()
-            score, memory = _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory)
-        if score < 0:
-            memory = fresh_memory()
+            i += 0 if inherited else 1
             continue
         scores[i - start] = score * unit
         status[i - start] = OK
@@ -110,6 +111,7 @@ def _align_range(
             cigars = with_room(cigars, filled, 2 * count + 1)
             filled = rebuild(memory[0], m, n, operations, count, cigars, filled)
             lengths[i - start] = filled - before
+        i += 1
     return scores, status, cigars[:filled].copy(), lengths
 
 
@@ -121,6 +123,7 @@ def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory):
     does not suffice. The rows in ``memory`` are left unreached.
     """
     m, n = pair[1] - pair[0], pair[3] - pair[2]
+    held = bytes_of(memory)  # the caller's reference keeps an earlier pair's buffers alive when they are replaced
     memory, fits = load_pair(pattern, text, pair, rows, budget, memory)
     if not fits:
         return -1, memory
@@ -142,7 +145,7 @@ def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory):
             fits = len(wider) > len(rings)
             memory = (sequences, wider, ranges, origins, bases)
         else:
-            memory, fits = with_origins(memory, m + n + 1, rows, state, budget)
+            memory, fits = with_origins(memory, m + n + 1, rows, state, budget - held)
         if not fits:
             return -1, memory
         sequences, rings, ranges, origins, bases = memory

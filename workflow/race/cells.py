@@ -1,7 +1,7 @@
 """Cells of a race: what is timed, in which order, and all that is known of it."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wfa_kernels import Affine, Edit
 from workflow.race.verify import Verdict
@@ -15,7 +15,8 @@ class Plan:
     """What to race: an experiment under a lane.
 
     penalties: the experiment's. scopes: of "score", "cigar". threads: of 1 and the host's core count. tools: adapter
-    ids; twin: the one that runs twice, which is also the reference that runs on every subset in use.
+    ids; twin: the one that runs twice, which is also the reference that runs on every subset in use; the block of
+    another device has a twin of its own (twin_keys).
     round_seconds: a cell's slice of a round. race_seconds: budget of a race from its start, calibration, exact scores
     and verification included; only the fewest rounds may pass it. timeout_seconds: of one run.
     """
@@ -60,7 +61,8 @@ class Record:
     reason: str = ""
     verdict: Verdict | None = None
     output_hash: str = ""
-    jit_s: float | None = None
+    jit_s: float | None = None  # of the first call
+    jit_compiled: bool | None = None
     peak_rss_bytes: int | None = None
     peak_memory: dict = field(default_factory=dict)  # beyond the processes' own, {"peak_device_bytes": ...}
 
@@ -92,8 +94,8 @@ def thread_counts(plan, adapter):
 
 
 def reference_keys(records, plan, block):
-    """Further cells of the reference tool: on each subset another tool of its block runs (so that a ratio compares the
-    same pairs), and its twin at the fewest threads.
+    """Further cells of the reference tool: on each subset another tool of its block runs, so that a ratio compares the
+    same pairs.
 
     block: ids of the tools that race in the same block as the reference.
     """
@@ -105,6 +107,23 @@ def reference_keys(records, plan, block):
             own = [k.n for k in alike if k.tool == plan.twin]
             if own:
                 wanted.extend(Key(plan.twin, scope, threads, n) for n in sorted({k.n for k in alike} - set(own)))
-                if threads == min(plan.threads):
-                    wanted.append(Key(plan.twin, scope, threads, own[0], twin=True))
+    return wanted
+
+
+def twin_keys(records, plan, device_of):
+    """Cells that run under a second name, in each block: of one of its tools at the fewest threads at every scope, and
+    at the most threads at the last one.
+
+    records: those of the cells that the plan asks for. device_of: gives the device, that is the block, of a tool's id.
+    The tool is plan.twin in its own block, and the first one that runs in another.
+    """
+    live = [key for key, record in records.items() if record.status == "ok"]
+    wanted = []
+    for device in sorted({device_of(key.tool) for key in live}):
+        running = {key.tool for key in live if device_of(key.tool) == device}
+        tool = min(running, key=lambda name: (name != plan.twin, plan.tools.index(name)))
+        own = sorted((key for key in live if key.tool == tool), key=lambda key: plan.scopes.index(key.scope))
+        fewest, most = (choose(key.threads for key in own) for choose in (min, max))
+        wanted += [replace(key, twin=True) for key in own if key.threads == fewest]
+        wanted += [replace(key, twin=True) for key in own if key.threads == most > fewest][-1:]
     return wanted

@@ -1,7 +1,7 @@
 """The conductor: keeps the workers of one experiment and races them over its data sets, one worker at a time.
 
 A tool keeps its process for the whole experiment. A race that treats its twins unevenly is run once more with double
-rounds, and if need be marked.
+rounds, as many as fit the time of a restartable step, and if need be marked.
 """
 
 import contextlib
@@ -24,7 +24,8 @@ class Conductor:
         self.plan, self.adapters, self.oracle_folder, self.say = plan, adapters, oracle_folder, say
         self.seed = seed
         self.workers, self.prepared = {}, Prepared()
-        self.jit_s = {}
+        self.first_calls = {}
+        self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of workers that failed in their first call
         self.versions, self.missing = {}, {}
         for tool in plan.tools:
             try:
@@ -47,9 +48,13 @@ class Conductor:
         race = Race(self, path, dataset_hash)
         records, card = race.run(self.plan.min_rounds, self.plan.max_rounds)
         if not card["valid"]:
-            self.say("  its twins were treated unevenly: racing once more with double rounds")
-            records, card = race.run(2 * self.plan.min_rounds, 2 * self.plan.max_rounds)
-            card["rerun"] = True
+            fewest = min(2 * self.plan.min_rounds, race.rounds_left())
+            if fewest < self.plan.min_rounds:
+                self.say("  its twins were treated unevenly, and no time is left to race once more")
+            else:
+                self.say("  its twins were treated unevenly: racing once more with double rounds, as far as they fit")
+                records, card = race.run(fewest, 2 * self.plan.max_rounds)
+                card["rerun"] = True
         return records, card
 
     def job(self, scope):
@@ -98,14 +103,26 @@ class Conductor:
         """The tool's live worker with the data set open; started and warmed up where there is none."""
         worker = self.workers.get((tool, twin))
         if worker is None or not worker.alive:
-            most = max(self.threads(tool))
-            processes = self._processes(tool, most)
-            worker = Worker(tool, self.adapters[tool].device, processes, most // processes)
-            took = worker.ask(PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
-            self.jit_s.setdefault(tool, took)
-            self.workers[(tool, twin)] = worker
+            self.workers[(tool, twin)] = worker = self._started(tool, twin, path)
         if worker.opened != path:
             self.prepared.forget((tool, twin))
             worker.ask(PATIENCE_S, "open", path)
             worker.opened = path
+        return worker
+
+    def _started(self, tool, twin, path):
+        """A worker that has made its first call. One that could not is not asked again for another cell of that data
+        set: each try may take all of the patience. Raises WorkerFailed."""
+        failed_on, failure = self.unstarted.get((tool, twin), (None, None))
+        if failed_on == path:
+            raise failure
+        most = max(self.threads(tool))
+        processes = self._processes(tool, most)
+        worker = Worker(tool, self.adapters[tool].device, processes, most // processes)
+        try:
+            took = worker.ask(PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
+        except WorkerFailed as failure:
+            self.unstarted[(tool, twin)] = path, failure
+            raise
+        self.first_calls.setdefault(tool, took)
         return worker

@@ -88,7 +88,7 @@ def _race_once(conductor, dataset, path, host, store, out):
         records, card = conductor.race(path, dataset_hash)
         card.update(
             key=key,
-            procedure=provenance.PROCEDURE,
+            **provenance.conditions(),
             host_card=host_card(host),
             plan={k: str(v) for k, v in vars(conductor.plan).items()},
         )
@@ -147,6 +147,7 @@ def _rows(conductor, records, pairs, context):
             "reason": record.reason,
             "output_hash": record.output_hash,
             "jit_s": record.jit_s,
+            "jit_compiled": record.jit_compiled,
             "peak_rss_bytes": record.peak_rss_bytes,
             **record.peak_memory,
             **_verdict_fields(record.verdict),

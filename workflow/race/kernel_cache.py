@@ -19,6 +19,11 @@ def use():
     return os.environ[VARIABLE]
 
 
+def kept():
+    """Paths of the compiled kernels that the folder holds: what a call adds to them, it has compiled."""
+    return set(Path(use()).rglob("*.nbc"))
+
+
 def _digest():
     digest = hashlib.sha256()
     for folder in _FOLDERS:

@@ -7,7 +7,9 @@ and on pairs that a tool fails, before the tool is blamed.
 
 import contextlib
 import hashlib
+import math
 import os
+import time
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from wfa_kernels.result import NO_SCORE
 #: Cells of the second opinion's sample: some seconds of plain dynamic programming.
 SAMPLE_CELLS = 4e8
 SAMPLE_PAIRS = 2000
+#: Bases that are aligned between two looks at the clock.
+CHUNK_BASES = 1 << 25
 #: At most so many of the pairs that a tool fails are judged again.
 FAILING_PAIRS = 100
 
@@ -29,26 +33,43 @@ class OracleError(RuntimeError):
     """The two exact aligners disagree: nothing can be verified. The text names the pair."""
 
 
-def exact_scores(pairs, penalties, folder, key, threads=None):
+def exact_scores(pairs, penalties, folder, key, threads=None, seconds=math.inf):
     """(path, confirmed): a .npy file of the batch's exact scores, int32[n], NO_SCORE where no oracle answers; and the
     number of them that the second opinion found right when they were computed.
 
-    folder, key: where scores of this data set are kept between races, under the sources that computed them.
+    folder, key: where scores of this data set are kept between races, under the sources that computed them. seconds:
+    after which no further chunk of pairs is begun; the rest have NO_SCORE, and the next call goes on with them.
     Raises OracleError when the second opinion differs.
     """
     path = os.path.join(folder, f"{key}-{_name(penalties)}-{len(pairs)}-{_sources()}.npy")
     beside = f"{path}.confirmed"
+    scores, done = np.full(len(pairs), NO_SCORE, np.int32), 0
     if os.path.exists(path) and os.path.exists(beside):
-        return path, int(Path(beside).read_text())
-    algorithm = "bpm" if isinstance(penalties, Edit) else "wfa"
-    scores = align(pairs, penalties, device="cpu", algorithm=algorithm, threads=threads).scores
+        confirmed, done = map(int, Path(beside).read_text().split())
+        if done == len(pairs):
+            return path, confirmed
+        scores = np.load(path)
+    done = _compute(pairs, penalties, scores, done, threads, time.monotonic() + seconds)
     confirmed = confirm(pairs, penalties, scores)
     os.makedirs(folder, exist_ok=True)
-    with _whole(beside) as part:
-        Path(part).write_text(f"{confirmed}\n")
     with _whole(path) as part, open(part, "wb") as file:
         np.save(file, scores)
+    with _whole(beside) as part:
+        Path(part).write_text(f"{confirmed} {done}\n")
     return path, confirmed
+
+
+def _compute(pairs, penalties, scores, done, threads, deadline):
+    """Fill in scores from pair ``done`` on, chunk by chunk, at least one, until the deadline; the pairs done then."""
+    algorithm = "bpm" if isinstance(penalties, Edit) else "wfa"
+    ends = pairs.pattern_offsets + pairs.text_offsets
+    begun = done
+    while done < len(pairs) and (done == begun or time.monotonic() < deadline):
+        stop = max(done + 1, int(np.searchsorted(ends, ends[done] + CHUNK_BASES, side="right")) - 1)
+        chunk = align(pairs[done:stop], penalties, device="cpu", algorithm=algorithm, threads=threads)
+        scores[done:stop] = chunk.scores
+        done = stop
+    return done
 
 
 @contextlib.contextmanager
@@ -81,9 +102,9 @@ def judge_again(pairs, penalties, path, failing):
 
 
 def _compare(pairs, penalties, scores, rows):
+    rows = rows[scores[rows] != NO_SCORE]
     cells = np.cumsum(pairs.pattern_lengths[rows].astype(float) * pairs.text_lengths[rows])
     rows = rows[: max(1, int(np.searchsorted(cells, SAMPLE_CELLS, side="right")))]
-    rows = rows[scores[rows] != NO_SCORE]
     sample = pairs.take(rows)
     second = _gotoh_batch(sample.pattern, sample.pattern_offsets, sample.text, sample.text_offsets, *penalties.triple)
     wrong = np.flatnonzero(second != scores[rows])

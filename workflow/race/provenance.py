@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 import numba
 
-from workflow.aligners import ROOT
+from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES
 
 #: Version of the way of measuring: raise it when a change of the engine makes earlier samples no longer comparable.
+#: Every race is then run again, and tables mark samples of another one.
 PROCEDURE = 3
 #: The commit, for a copy of the project without its git folder.
 COMMIT_VARIABLE = "WAVEBENCH_COMMIT"
@@ -39,8 +40,17 @@ def now_utc():
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def conditions():
+    """What all races are measured under, {name: number}. A change of any runs every race again and marks older ones."""
+    return {
+        "procedure": PROCEDURE,
+        "working_memory_bytes": WORKING_MEMORY_BYTES,
+        "device_memory_bytes": DEVICE_MEMORY_BYTES,
+    }
+
+
 def race_key(plan, conductor, dataset_hash, host):
-    """Digest of all that a race depends on: procedure, plan, data set, host, and each tool's version and sources.
+    """Digest of all that a race depends on: conditions, plan, data set, host, and each tool's version and sources.
 
     The commit is not part of it: a commit that touches none of these does not make a race run again.
     """
@@ -49,5 +59,5 @@ def race_key(plan, conductor, dataset_hash, host):
         for tool in plan.tools
     }
     fields = {**{k: str(v) for k, v in vars(plan).items()}, "data": dataset_hash, "host": host, "by_tool": tools}
-    fields |= {"procedure": PROCEDURE, "python": platform.python_version(), "numba": numba.__version__}
+    fields |= {**conditions(), "python": platform.python_version(), "numba": numba.__version__}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,7 +1,7 @@
 """The race: all tools of one experiment on one data set, side by side, one at a time, in rounds of random order.
 
 Every round runs every cell once in fresh random order; rounds go on until the medians are known or the time is up.
-Round 1 is verified and later rounds are hashed. One tool runs twice under two names.
+Round 1 is verified and later rounds are hashed. One tool of each device runs twice under two names.
 """
 
 import random
@@ -9,13 +9,18 @@ import time
 
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, oracle, statistics
-from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes
+from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes, twin_keys
 from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
 ENOUGH = 0.02
-#: Seconds for a first call, which compiles, and for verification.
-PATIENCE_S = 600
+#: Seconds for a first call, which compiles (10 s cold on two quiet cores), and for verification.
+PATIENCE_S = 180
+#: Seconds from its start within which a race ends where its tools behave, a second try included: it is what a run that
+#: is stopped has to do again.
+STEP_SECONDS = 480
+#: Seconds for exact scores; pairs without one are told as not verified.
+EXACT_SECONDS = 120
 
 
 class Race:
@@ -27,10 +32,11 @@ class Race:
         self.pairs = PairBatch.from_arrow(path)
         self.exact, self.confirmed = {}, {}
         self.records = None
+        self.began, self.pace = time.monotonic(), {}
 
     def run(self, least, most):
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""
-        deadline = time.monotonic() + self.plan.race_seconds
+        deadline = min(time.monotonic() + self.plan.race_seconds, self.began + STEP_SECONDS)
         if self.records is None:
             self.records = self._admit()
             self._find_exact_scores()
@@ -48,8 +54,15 @@ class Race:
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
 
+    def rounds_left(self):
+        """Rounds of all its blocks that fit what is left of its step, by the slowest ones so far."""
+        return int((self.began + STEP_SECONDS - time.monotonic()) / sum(self.pace.values()))
+
     def _device(self, key):
-        return self.conductor.adapters[key.tool].device
+        return self._device_of(key.tool)
+
+    def _device_of(self, tool):
+        return self.conductor.adapters[tool].device
 
     def _admit(self):
         """A Record for every cell that the plan asks for, and for those of the reference."""
@@ -59,12 +72,12 @@ class Race:
                 for threads in self.conductor.threads(tool):
                     n, record = self._entry(tool, scope, threads)
                     records[Key(tool, scope, threads, n)] = record
-        adapters = self.conductor.adapters
-        block = {tool for tool in self.plan.tools if adapters[tool].device == adapters[self.plan.twin].device}
-        for key in reference_keys(records, self.plan, block):
+        block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
+        for key in [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]:
             records[key] = Record()
         for key, record in records.items():
-            record.jit_s = self.conductor.jit_s.get(key.tool, {}).get(key.scope)
+            first = self.conductor.first_calls.get(key.tool, {})
+            record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
 
     def _entry(self, tool, scope, threads):
@@ -112,8 +125,9 @@ class Race:
                 objectives[str(objective)] = objective
         for name, penalties in objectives.items():
             self.exact[name], self.confirmed[name] = oracle.exact_scores(
-                self.pairs[:most], penalties, self.conductor.oracle_folder, self.dataset_hash
-            )
+                self.pairs[:most], penalties, self.conductor.oracle_folder, self.dataset_hash,
+                seconds=EXACT_SECONDS / len(objectives),
+            )  # fmt: skip
 
     def _objective(self, key):
         return self.conductor.adapters[key.tool].objective(self.conductor.job(key.scope))
@@ -132,6 +146,7 @@ class Race:
                     self._sample(key, self.records[key])
             paces.append(canary.seconds())
             now = time.monotonic()
+            self.pace[device] = max(self.pace.get(device, 0), now - begin)
             if done >= least and (now + (now - begin) > deadline or self._settled(order)):
                 return done
         return most
@@ -173,7 +188,7 @@ class Race:
         verdict = self._ask(key, "verify", key.name, native, affine)
         if verdict.failing:
             oracle.judge_again(self.pairs, objective, native, [number for number, _ in verdict.failing])
-        if record.verdict is None or verdict.native_right < record.verdict.native_right:
+        if record.verdict is None or verdict.worth < record.verdict.worth:
             record.verdict = verdict
 
     def _warm(self, key):
@@ -193,10 +208,11 @@ class Race:
         return self.conductor.ask(key, self.path, method, *arguments)
 
     def _twins(self):
-        """Verdict on each twin: {"tool scope": {ratio, low, high, even}}."""
+        """Verdict on each twin: {"tool scope" or "tool scope, n threads": {ratio, low, high, even}}."""
         verdicts = {}
         for key, record in self.records.items():
             own = self.records.get(Key(key.tool, key.scope, key.threads, key.n))
             if key.twin and record.status == "ok" and own.status == "ok":
-                verdicts[f"{key.tool} {key.scope}"] = statistics.twin_verdict(own.times, record.times)
+                threads = f", {key.threads} threads" if key.threads > 1 else ""
+                verdicts[f"{key.tool} {key.scope}{threads}"] = statistics.twin_verdict(own.times, record.times)
         return verdicts

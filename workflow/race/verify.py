@@ -19,7 +19,7 @@ class Verdict:
 
     pairs: int = 0
     answered: int = 0
-    judged: int = 0  # answered pairs for which an exact score is known
+    judged: int = 0  # answered pairs whose exact score is known, or whose CIGAR alone shows that they are wrong
     native_right: int = 0
     affine_judged: int = 0
     affine_right: int = 0
@@ -34,6 +34,11 @@ class Verdict:
             self.refused[name] = self.refused.get(name, 0) + count
         self.failing.extend(other.failing)
         return self
+
+    @property
+    def worth(self):
+        """Sort key of verdicts on the same pairs: the fewer right and the more wrong answers, the worse."""
+        return self.native_right, -len(self.failing)
 
     @property
     def recall_native(self):
@@ -57,7 +62,8 @@ def verify(pairs, result, objective, exact_native, affine=None, exact_affine=Non
     pairs: PairBatch of n. result: AlignmentResult of n. objective: the penalties the tool optimises.
     exact_native: int32[n] exact scores under them. affine, exact_affine: the experiment's affine penalties and exact
     scores, to re-score CIGARs under, or None. first: number of the first pair, for naming failures.
-    A right pair has the exact score and, where there are CIGARs, a valid one that costs just that.
+    A right pair has the exact score and, where there are CIGARs, a valid one that costs just that. A pair without an
+    exact score is judged only where its CIGAR does not fit its sequences or its score: it is wrong, whatever is exact.
     """
     verdict = Verdict()
     for start in range(0, len(pairs), CHUNK_PAIRS):
@@ -82,19 +88,21 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first):
     if result.cigars is not None:
         costs = cigar_costs(pairs, result, objective.triple)
         right &= costs == result.scores
+        judged |= answered & (costs != result.scores)
     verdict = Verdict(len(pairs), int(answered.sum()), int(judged.sum()), int(right.sum()), refused=result.refused())
     if affine is not None and result.cigars is not None:
-        affine_judged = answered & (exact_affine != NO_SCORE)
         affine_costs = cigar_costs(pairs, result, affine.triple)
+        valid = affine_costs != INVALID
+        affine_judged = answered & ((exact_affine != NO_SCORE) | ~valid)
         verdict.affine_judged = int(affine_judged.sum())
-        verdict.affine_right = int((affine_judged & (affine_costs == exact_affine)).sum())
+        verdict.affine_right = int((affine_judged & valid & (affine_costs == exact_affine)).sum())
     for i in np.flatnonzero(judged & ~right).tolist():
         verdict.failing.append([first + i, _why(i, result, exact_native, costs)])
     return verdict
 
 
 def _why(i, result, exact, costs):
-    if result.scores[i] != exact[i]:
+    if result.scores[i] != exact[i] != NO_SCORE:
         return f"score {int(result.scores[i])}, exact {int(exact[i])}"
     if costs[i] == INVALID:
         return "its CIGAR does not fit the sequences"

@@ -25,6 +25,7 @@ for experiment in SETTINGS.experiments:
             datasets=",".join(SETTINGS.datasets(experiment)),
             host=HOST,
             tools=SETTINGS.tool_hashes(experiment),
+            conditions=provenance.conditions(),
         shell:
             "python -m workflow.race run --experiment {input.experiment} --lane {input.lane} --data {params.data}"
             " --datasets {params.datasets} --host {params.host} --store results/store --out {params.out}"

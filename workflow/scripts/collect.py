@@ -10,7 +10,7 @@ import pyarrow as pa
 from workflow.race import samples
 from workflow.race.host import host_id
 from workflow.race.statistics import median_interval
-from workflow.scripts.stale import current_hashes, is_stale
+from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
 #: What a cell's rows have in common; the rest of the schema is by round.
 _BY_ROUND = ("round", "value_s")
@@ -26,6 +26,7 @@ _ADDED = pa.schema(
         ("main", pa.bool_()),  # neither a twin nor a smaller subset of the pairs
         ("race_valid", pa.bool_()),
         ("race_note", pa.string()),
+        ("older_way", pa.bool_()),  # measured by another procedure or bounds of memory than the checkout's
         ("canary_drift", pa.float64()),
         ("gpu", pa.string()),  # name of the host's first GPU, "" without one
         ("path", pa.string()),
@@ -61,7 +62,8 @@ def cells_of(path, hashes):
     largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))
-    cells["race_note"] = _note(card)
+    cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card)]))
+    cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]
     cells["gpu"] = gpus[0].get("name") or ""
@@ -69,11 +71,11 @@ def cells_of(path, hashes):
     return cells
 
 
-def _note(card):
+def _twins_text(card):
     if card.get("valid", True):
         return ""
     uneven = [f"{name}: ratio {t['ratio']:.3f}" for name, t in card.get("twins", {}).items() if not t["even"]]
-    return "twins uneven (" + "; ".join(uneven) + ")"
+    return "twins uneven (" + "; ".join(uneven) + ")" + ", no time to race once more" * (not card.get("rerun", True))
 
 
 def collect(here, recorded, experiment=None, host=None):

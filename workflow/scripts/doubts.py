@@ -31,9 +31,18 @@ def unverified_text(record):
     return f"{int(verified)} of {answered} answers verified"
 
 
-def race_rank(valid, stale, pairs_total, time_utc):
-    """Sort key of races of one host and data set: the greatest is shown."""
-    return bool(valid), not stale, pairs_total or 0, time_utc or ""
+def figure_doubts(stale, older, invalid):
+    """Line that ends the title of a host's panel, "" where there is no doubt. Three booleans, for any of its races."""
+    found = ["stale"] * stale + ["older way of measuring"] * older + ["race invalid"] * invalid
+    return "\n" * bool(found) + "; ".join(found)
+
+
+def race_rank(valid, outdated, pairs_total, time_utc):
+    """Sort key of races of one host and data set: the greatest is shown.
+
+    outdated: stale, or measured in an older way.
+    """
+    return bool(valid), not outdated, pairs_total or 0, time_utc or ""
 
 
 def refused_share(coverage):

@@ -32,8 +32,9 @@ class Peak:
 
     @property
     def rank(self):
-        """A valid race with the present sources comes before a faster one without."""
-        return self.record["race_valid"], not self.record["stale"], self.gcups
+        """A valid race with the present sources and way of measuring comes before a faster one without."""
+        record = self.record
+        return record["race_valid"], not (record["stale"] or record["older_way"]), self.gcups
 
 
 @dataclass(frozen=True)

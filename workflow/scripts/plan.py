@@ -40,12 +40,18 @@ def contestants(plan, adapters, gpu):
     return cells
 
 
+def twins(plan, adapters, cells):
+    """(workers, cells) that run under a second name; cells: contestants()."""
+    blocks = len({adapters[tool].device for tool, of_tool in cells.items() if of_tool})
+    return blocks, blocks * len(plan.scopes) + (len(plan.threads) > 1)
+
+
 def race_seconds(plan, cells):
     """Estimated seconds of one race: at least the fewest rounds, at most the most, in between the lane's budget.
 
-    cells: timed in a round; the twin runs once more at each scope.
+    cells: timed in a round, those of twins included.
     """
-    one_round = PACE * (cells + len(plan.scopes)) * plan.round_seconds
+    one_round = PACE * cells * plan.round_seconds
     least, most = (one_round * (rounds + FURTHER_ROUNDS) for rounds in (plan.min_rounds, plan.max_rounds))
     return max(least, min(most, plan.race_seconds))
 
@@ -57,8 +63,9 @@ def estimate_minutes(chosen):
     for name in filter(chosen.datasets, chosen.experiments):
         plan = race_plan(chosen, name)
         cells = contestants(plan, adapters, chosen.gpu)
-        workers = sum(bool(of_tool) for of_tool in cells.values()) + 1
-        each = race_seconds(plan, sum(map(len, cells.values())))
+        twin_workers, twin_cells = twins(plan, adapters, cells)
+        workers = sum(bool(of_tool) for of_tool in cells.values()) + twin_workers
+        each = race_seconds(plan, sum(map(len, cells.values())) + twin_cells)
         total += workers * START_SECONDS + len(chosen.datasets(name)) * each
     return total / 60
 

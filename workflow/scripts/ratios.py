@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
 from workflow.scripts.doubts import MOST_COVERAGE, idle_threads, race_rank, refused_share
-from workflow.scripts.stale import current_hashes, is_stale
+from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
 
@@ -30,8 +30,13 @@ class Race:
         return bool(self.card.get("valid", True))
 
     @property
+    def older(self):
+        """It was measured by another procedure or bounds of memory than this checkout's."""
+        return bool(changed_conditions(self.card))
+
+    @property
     def rank(self):
-        return race_rank(self.valid, self.stale, self.rows[0]["pairs_total"], self.rows[0]["time_utc"])
+        return race_rank(self.valid, self.stale or self.older, self.rows[0]["pairs_total"], self.rows[0]["time_utc"])
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
-"""Whether samples were measured with the sources that a tool has in this checkout: what every "stale" mark rests on."""
+"""Whether samples were measured with the sources that a tool has in this checkout, and in its way of measuring: what
+every "stale" and "older way of measuring" rests on."""
 
 from workflow import aligners
+from workflow.race import provenance
 from workflow.scripts.tools import tool_id
 
 
@@ -12,3 +14,27 @@ def current_hashes():
 def is_stale(row, current):
     """The tool of a sample row is gone, or its sources have changed since. current: current_hashes()."""
     return current.get(tool_id(row)) != row["tool_source_hash"]
+
+
+def changed_conditions(card):
+    """{name: (of the race, of this checkout)} of what a race was measured under that has changed since.
+
+    card: of its file, a dict. The first cards name no procedure, which is then another one (None), and no bounds of
+    memory, which are then not judged.
+    """
+    now = provenance.conditions()
+    return {name: (card.get(name), now[name]) for name in now
+            if card.get(name) != now[name] and (name in card or name == "procedure")}  # fmt: skip
+
+
+def older_text(card):
+    """``older way of measuring (...)``: what has changed since the race, and whether its order is known; else ""."""
+    changed = changed_conditions(card)
+    if not changed:
+        return ""
+    told = [
+        f"{name.replace('_', ' ')} {'not recorded' if then is None else then}, now {now}"
+        for name, (then, now) in changed.items()
+    ]
+    told += [] if "seed" in card else ["the order of its rounds is not recorded"]
+    return f"older way of measuring ({'; '.join(told)})"

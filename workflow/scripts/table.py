@@ -158,6 +158,8 @@ class Cell:
             found.append("fewer pairs than threads")
         if record["stale"]:
             found.append("stale")
+        if record["older_way"]:
+            found.append("older way of measuring")
         if not record["race_valid"]:
             found.append("race invalid")
         return found

@@ -95,11 +95,11 @@ def _tool(row):
 
 def _choose(measurements):
     """{(source, host, tool, scope, threads, data set): records of the race that is shown}."""
-    stale = {m["race_id"] for m in measurements if m["stale"]}
+    outdated = {m["race_id"] for m in measurements if m["stale"] or m["older_way"]}
     races = {}
     for m in measurements:
         key = (m["source"], m["host"], m["dataset"])
-        order = race_rank(m["race_valid"], m["race_id"] in stale, m["pairs_total"], m["time_utc"])
+        order = race_rank(m["race_valid"], m["race_id"] in outdated, m["pairs_total"], m["time_utc"])
         rank = (*order, m["race_id"])
         races[key] = max(races.get(key, rank), rank)
     chosen = {}

@@ -177,7 +177,7 @@ def _measured_values(cell, base):
         ("recall_native", "recall_native", "fraction"),
         ("recall_affine", "recall_affine", "fraction"),
         ("coverage", "coverage", "fraction"),
-        ("time_jit", "jit_s", "s"),
+        ("time_jit" if record.get("jit_compiled") is True else "time_first_call", "jit_s", "s"),
         ("peak_rss", "peak_rss_bytes", "bytes"),
         ("peak_pinned", "peak_pinned_bytes", "bytes"),
         ("peak_device", "peak_device_bytes", "bytes"),

@@ -12,7 +12,7 @@ import textwrap
 from matplotlib.ticker import FuncFormatter
 
 from workflow.scripts import papers, plotting, ratios
-from workflow.scripts.doubts import MOST_COVERAGE
+from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology_of_real
 from workflow.scripts.tools import TOOL_NAMES
@@ -169,8 +169,7 @@ def draw(values, races, real):
     fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.8 + 2.3 * panels + LINE_INCHES * lines, nrows=panels)
     _thesis_panel(axes[0], thesis_points(values))
     for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
-        valid = all(race.valid for race in races if race.host == host)
-        _host_panel(panel, host, speedups, real, valid)
+        _host_panel(panel, host, speedups, real, [race for race in races if race.host == host])
     for panel, text in zip(axes, notes, strict=False):
         panel.set_xlabel(text, fontsize=7, x=NOTES_LEFT, ha="left", multialignment="left", labelpad=5)
     if not hosts:
@@ -214,7 +213,7 @@ def _thesis_panel(axes, points):
     _finish(axes, labels, "thesis (from its Tab 9), RTX 3080:\nWFA-GPU over each tool, CPU tools on 10 threads")
 
 
-def _host_panel(axes, host, speedups, real, valid):
+def _host_panel(axes, host, speedups, real, races):
     raced = {s.dataset for s in speedups}
     where = places(raced, real)
     tools = [tool for tool in OURS if any(s.tool == tool for s in speedups)]
@@ -230,7 +229,8 @@ def _host_panel(axes, host, speedups, real, valid):
         if s.inexact:
             axes.plot(x, s.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
     threads = max(s.threads for s in speedups)
-    doubts = "; stale" * any(s.stale and s.median is not None for s in speedups) + "; race invalid" * (not valid)
+    stale = any(s.stale and s.median is not None for s in speedups)
+    doubts = figure_doubts(stale, any(race.older for race in races), not all(race.valid for race in races))
     simulated = sum(not is_real(dataset) for dataset in raced)
     data = "simulated stand-ins" if simulated == len(raced) else "real reads" if not simulated else "real and simulated"
     lanes = ", ".join(sorted({s.row["lane"] for s in speedups}))

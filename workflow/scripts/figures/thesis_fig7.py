@@ -9,7 +9,7 @@ import sys
 
 from workflow.race.statistics import median_interval
 from workflow.scripts import plotting, ratios
-from workflow.scripts.doubts import MOST_COVERAGE, refused_share
+from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts, refused_share
 from workflow.scripts.format_numbers import count
 from workflow.scripts.tools import tool_id
 
@@ -51,7 +51,8 @@ def shown(races):
 
 def _rank(race):
     first = race.rows[0]
-    return race.valid, TOOL not in race.stale, -abs(first["pairs_total"] - PAIRS), first["time_utc"]
+    current = TOOL not in race.stale and not race.older
+    return race.valid, current, -abs(first["pairs_total"] - PAIRS), first["time_utc"]
 
 
 def breakdown(race):
@@ -149,8 +150,9 @@ def _title(host, races, here):
     where = "this host" if host == here else "recorded on"
     lanes = ", ".join(sorted({race.rows[0]["lane"] for race in races.values()}))
     told = f"{where} {host}\n{gpus[0].get('name', 'GPU not told')}, lane {lanes}, {days}"
-    doubts = "; stale" * any(TOOL in race.stale for race in races.values())
-    return told + doubts + "; race invalid" * (not all(race.valid for race in races.values()))
+    stale = any(TOOL in race.stale for race in races.values())
+    older = any(race.older for race in races.values())
+    return told + figure_doubts(stale, older, not all(race.valid for race in races.values()))
 
 
 def _notes(races):

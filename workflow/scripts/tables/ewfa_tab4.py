@@ -31,7 +31,8 @@ PAPER_NOTES = (
     "are the best at 1000 nt.",
     "Medians of a race, ± the larger side of the 95 % interval, scaled to 10M pairs where fewer were timed. Bold: the "
     "least median of a column on a host; a neighbour whose interval reaches it is not told apart from it. Stale: "
-    "measured with other sources of the tool; race invalid: its twins ran unevenly.",
+    "measured with other sources of the tool; older way of measuring: by another procedure than today's; race invalid: "
+    "its twins ran unevenly.",
 )
 KERNEL_COLUMNS = ["threads_per_block", "kernel_s", "kernel_ci_low_s", "kernel_ci_high_s", "least_kernel", "least_time"]
 

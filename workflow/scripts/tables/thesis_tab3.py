@@ -24,7 +24,8 @@ PAPER_ROW = "eWFA-GPU (full alignment, GPU)"
 OURS = tuple(Row("", TOOL_NAMES[tool], "", "GPU", "cigar", tool) for tool in (thesis_tab1.PAPER, thesis_tab1.FAST))
 NOTE = (
     "Of ours: medians of a race, ± the larger side of the 95 % interval, scaled to 10M pairs where fewer were timed; "
-    "pageable: from ordinary arrays; stale: measured with other sources; race invalid: its twins ran unevenly."
+    "pageable: from ordinary arrays; stale: measured with other sources; older way of measuring: by another procedure "
+    "than today's; race invalid: its twins ran unevenly."
 )
 ORIGINAL = Row("", "eWFA-GPU", PAPER_ROW, "GPU", "cigar", "ewfa-gpu")
 

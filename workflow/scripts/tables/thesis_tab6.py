@@ -105,7 +105,10 @@ def table(printed, standings, filled):
         lines += [_our_line(standing, filled) for standing in standings if standing.line.row.device == device]
         lines += [_paper_line(row) for row in printed if row["device_class"] == device]
     notes = [f"† {row['label']}, {row['tool']}: {row['note']}." for row in printed if row["note"]]
-    notes.append("Ours: stale: measured with other sources of the tool; race invalid: its twins ran unevenly.")
+    notes.append(
+        "Ours: stale: measured with other sources of the tool; older way of measuring: by another procedure than "
+        "today's; race invalid: its twins ran unevenly."
+    )
     ours = Table(filled.layout, [line for standing in standings for line in standing.lines], [])
     return PlainTable("thesis_tab6", TITLE, CAPTION, HEAD, lines, [*notes, *hosts_notes(ours)])
 

@@ -1,0 +1,85 @@
+"""Runs of the engine as processes: two at once, and one that is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.arena import Arena
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Of a lane whose races do not end.
+ENDLESS = {"race_seconds": 600, "rounds": {"min": 100_000, "max": 100_000}}
+
+
+@pytest.fixture
+def arena(tmp_path, monkeypatch):
+    """See tests.arena."""
+    return Arena(tmp_path, monkeypatch)
+
+
+def start(folder, out="out"):
+    """A process of its own that races an arena's experiment."""
+    places = {"experiment": "experiment.yaml", "lane": "lane.yaml", "data": "data", "out": out, "store": "store"}
+    command = [sys.executable, "-m", "workflow.race", "run", *(f"--{k}={folder / v}" for k, v in places.items())]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, env=environment, text=True)
+
+
+def test_two_runs_of_the_engine_never_overlap(arena, tmp_path):
+    arena.write(["honest"], scopes=["score"], **ENDLESS)
+    first, second = start(tmp_path, "first"), None
+    try:
+        assert "data set 1 of 1: small" in first.stderr.readline()
+        arena.write(["honest"], scopes=["score"])
+        second = start(tmp_path, "second")
+        said = second.stderr.readline()
+        assert said.startswith(f"waiting: another race runs on this host: process {first.pid} since")
+        assert not workers_of(second.pid) and first.poll() is None
+        first.kill()
+        assert "data set 1 of 1: small" in second.stderr.readline()
+        assert second.wait(timeout=120) == 0 and (tmp_path / "second" / "small.parquet").exists()
+    finally:
+        for process in filter(None, (first, second)):
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.slow
+def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path):
+    arena.write(["honest"], scopes=["score"], **ENDLESS)
+    process = start(tmp_path)
+    deadline = time.monotonic() + 60
+    while len(workers_of(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    workers = workers_of(process.pid)
+    assert workers, "the race started no worker"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 20  # one still importing notices when it first reads its socket
+    while any(map(runs, workers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in workers if runs(pid)]
+    assert not list((tmp_path / "out").iterdir()) and not list((tmp_path / "store").glob("*.parquet*"))
+
+
+def runs(pid):
+    """Whether a process is there and not merely waiting to be reaped."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def workers_of(pid):
+    """Process ids of the workers started by a process."""
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+        return [c.pid for c in children if "workflow.race.worker" in c.cmdline()]
+    except psutil.NoSuchProcess:
+        return []
