@@ -18,6 +18,7 @@ from wfa_kernels.cpu.intrinsics import address_of, peek, poke
 
 #: Bits of the numbers that memory is made of.
 UNIT = 16
+_UNIT_SHIFT = 4
 _NO_LIMIT = 2**60
 #: Rows of start_codes.
 USUAL, EVEN, ODD_LEFT, ODD_RIGHT, PAST = range(5)
@@ -41,6 +42,12 @@ def proof_limit(m, n, band, gap_open, gap_extend):
     below = 2 * gap_open + gap_extend * (2 * a + 2 + final) if a < m else _NO_LIMIT
     above = 2 * gap_open + gap_extend * (2 * b + 2 - final) if b < n else _NO_LIMIT
     return min(below, above)
+
+
+@njit
+def _shift(lane):
+    """Binary logarithm of 16, 32 or 64."""
+    return 4 + (lane >> 5)
 
 
 @njit
@@ -70,13 +77,13 @@ def state_vectors(words, planes):
 def group_units(steps, words, lane, vector, planes):
     """Length of the uint16 array of a group, with what alignment may take."""
     vectors = state_vectors(words, planes) + 2 * letter_vectors(steps, words, lane)
-    return (vectors + 1) * (vector // UNIT)
+    return (vectors + 1) * (vector >> _UNIT_SHIFT)
 
 
 @njit
 def fill_planes(memory, at, words, vector, codes):
     """The state of lanes without a pair, and of cells past the band. codes: see start_codes."""
-    width = vector // UNIT
+    width = vector >> _UNIT_SHIFT
     planes = codes.shape[1]
     _fill(memory, at, (2 + words) * width, 0)
     at += (2 + words) * width
@@ -100,10 +107,10 @@ def _fill(memory, at, count, value):
 def put_pair(memory, at, lane_at, shape, m, n, codes):
     """Set up a lane. at, lane_at: where the group begins and, within a vector, the lane. shape: (words, lane, vector)."""
     words, lane, vector = shape
-    width, planes = vector // UNIT, codes.shape[1]
+    width, planes = vector >> _UNIT_SHIFT, codes.shape[1]
     a = lowest_diagonal(m, n, 2 * lane * words)
     half, steps = a >> 1, double_steps(m, n)
-    for piece in range(lane // UNIT):
+    for piece in range(lane >> _UNIT_SHIFT):
         poke(memory, at + lane_at + piece, np.uint16((steps >> (UNIT * piece)) & 0xFFFF))
     _set_bit(memory, at + 2 * width + lane_at, (n - m + a) >> 1, lane, width, 1)
     state = at + (2 + words) * width + lane_at
@@ -114,8 +121,8 @@ def put_pair(memory, at, lane_at, shape, m, n, codes):
             if codes[row, plane] != codes[USUAL, plane]:
                 _set_bit(memory, state + plane * width, half + place, lane, stride, codes[row, plane])
     first, last = half + 1, half - 1 + (a & 1)
-    for piece in range(words * lane // UNIT):
-        word, inner = piece * UNIT // lane, piece % (lane // UNIT)
+    for piece in range(words * lane >> _UNIT_SHIFT):
+        word, inner = piece * UNIT >> _shift(lane), piece & ((lane >> _UNIT_SHIFT) - 1)
         border = state + word * stride + planes * width + inner
         low = min(max(first - piece * UNIT, 0), UNIT)
         high = min(max(last + 1 - piece * UNIT, 0), UNIT)
@@ -126,8 +133,8 @@ def put_pair(memory, at, lane_at, shape, m, n, codes):
 @njit
 def _set_bit(memory, at, bit, lane, stride, digit):
     """A bit of a lane's words, which begin at ``at`` and are ``stride`` numbers apart."""
-    index = at + bit // lane * stride + bit % lane // UNIT
-    mask = np.uint16(1 << bit % UNIT)
+    index = at + (bit >> _shift(lane)) * stride + ((bit & (lane - 1)) >> _UNIT_SHIFT)
+    mask = np.uint16(1 << (bit & (UNIT - 1)))
     number = peek(memory, index)
     poke(memory, index, number | mask if digit else number & ~mask)
 
@@ -135,7 +142,7 @@ def _set_bit(memory, at, bit, lane, stride, digit):
 @njit
 def read_lane(memory, at, lane):
     number = 0
-    for piece in range(lane // UNIT):
+    for piece in range(lane >> _UNIT_SHIFT):
         number |= np.int64(peek(memory, at + piece)) << (UNIT * piece)
     return number
 
@@ -145,7 +152,7 @@ def put_text(memory, at, lane, vector, text, start, stop, shift):
     """Letter planes of text[start:stop] from bit position ``shift`` on; whether all letters are known."""
     known = np.uint64(0xFFFFFFFFFFFFFFFF)
     spare = np.empty(LETTERS, np.uint8)
-    for block in range(shift // LETTERS, (stop - start + shift + LETTERS - 1) // LETTERS):
+    for block in range(shift >> 6, (stop - start + shift + LETTERS - 1) >> 6):
         first = start - shift + block * LETTERS
         planes = letter_planes(_readable(text, first, spare), 0)
         known &= planes[2] | ~_bits_between(start - first, stop - first)
@@ -158,7 +165,7 @@ def put_pattern(memory, at, lane, vector, pattern, start, stop, last):
     """Letter planes of pattern[start:stop] backwards, its first letter at bit position ``last``; as put_text."""
     known = np.uint64(0xFFFFFFFFFFFFFFFF)
     spare = np.empty(LETTERS, np.uint8)
-    for block in range(max(0, last - (stop - start) + 1) // LETTERS, last // LETTERS + 1):
+    for block in range(max(0, last - (stop - start) + 1) >> 6, (last >> 6) + 1):
         first = start + last - block * LETTERS - LETTERS + 1  # of the letter at the block's last position
         planes = letter_planes(_readable(pattern, first, spare), 1)
         low, high = first + LETTERS - stop, first + LETTERS - start
@@ -188,10 +195,10 @@ def _bits_between(low, high):
 
 @njit
 def _put_planes(memory, at, lane, vector, block, planes):
-    width = vector // UNIT
+    width = vector >> _UNIT_SHIFT
     for piece in range(LETTERS // UNIT):
         bit = block * LETTERS + piece * UNIT
-        index = at + 2 * (bit // lane) * width + bit % lane // UNIT
+        index = at + (bit >> _shift(lane)) * (2 * width) + ((bit & (lane - 1)) >> _UNIT_SHIFT)
         poke(memory, index, np.uint16((planes[0] >> np.uint64(UNIT * piece)) & np.uint64(0xFFFF)))
         poke(memory, index + width, np.uint16((planes[1] >> np.uint64(UNIT * piece)) & np.uint64(0xFFFF)))
 
