@@ -131,6 +131,13 @@ def put_pair(memory, at, lane_at, shape, m, n, codes):
 
 
 @njit
+def bit_of(memory, at, bit, lane, stride):
+    """0 or 1: a bit of a lane's words, which begin at ``at`` and are ``stride`` numbers apart."""
+    index = at + (bit >> _shift(lane)) * stride + ((bit & (lane - 1)) >> _UNIT_SHIFT)
+    return (np.int64(peek(memory, index)) >> (bit & (UNIT - 1))) & 1
+
+
+@njit
 def _set_bit(memory, at, bit, lane, stride, digit):
     """A bit of a lane's words, which begin at ``at`` and are ``stride`` numbers apart."""
     index = at + (bit >> _shift(lane)) * stride + ((bit & (lane - 1)) >> _UNIT_SHIFT)
