@@ -26,7 +26,7 @@ from wfa_kernels.cpu.bit_groups import (
 from wfa_kernels.cpu.bit_letters import call_address
 from wfa_kernels.cpu.bit_plan import final_gap_cost
 from wfa_kernels.cpu.bit_trace import CODE_VECTORS, walk_back
-from wfa_kernels.cpu.intrinsics import address_of
+from wfa_kernels.cpu.intrinsics import address_of, peek, poke
 
 #: Columns of lanes: the pair; its lengths; score below which it is proven; score before the first double step; whether
 #: its letters are known; then a walk's, see bit_trace.
@@ -114,6 +114,12 @@ def compute(memory, group, layout, functions, steps, border, first, last, traced
 
 
 @njit
+def _copy(memory, source, target, count):
+    for k in range(count):
+        poke(memory, target + k, peek(memory, source + k))
+
+
+@njit
 def run_group(memory, group, layout, functions, steps, border, traced, watched, lanes, costs):
     """Compute a group. Returns the double steps done: less than ``steps`` where it was given up as hopeless."""
     at, state = aligned(memory), layout[TEXT_AT]
@@ -124,7 +130,7 @@ def run_group(memory, group, layout, functions, steps, border, traced, watched, 
             return first
         if many:
             kept = at + layout[KEPT_AT] + first // chunk * state
-            memory[kept : kept + state] = memory[at : at + state]
+            _copy(memory, at, kept, state)
         compute(memory, group, layout, functions, steps, border, first, min(first + chunk, steps), traced and not many)
     return steps
 
@@ -164,7 +170,7 @@ def trace_group(memory, group, layout, functions, steps, border, sequences, lane
     for first in range((steps - 1) // block * block, -1, -block):
         if block < steps:
             kept = at + layout[KEPT_AT] + first // block * state
-            memory[at : at + state] = memory[kept : kept + state]
+            _copy(memory, kept, at, state)
             compute(memory, group, layout, functions, steps, border, first, min(first + block, steps), 1)
         for z in range(len(lanes)):
             row = lanes[z, ROW]
