@@ -17,6 +17,7 @@ are the faster way for (by a model of both, see _WAVEFRONT) goes to affine_wfa.
 """
 
 from functools import cache
+from threading import Lock
 
 import llvmlite.binding
 import numpy as np
@@ -43,6 +44,8 @@ from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Nanoseconds of a gate on a vector of 512 bits, one word (measured: 30 ns for two antidiagonals of 55 gates).
 _GATE_NS = 0.27
+#: A kernel that two threads compiled would be kept alive by one of them only.
+_COMPILING = Lock()
 _SIGNATURE = types.void(*[types.int64] * 7)
 
 
@@ -96,9 +99,9 @@ def _functions(triple, vector):
 def _compile(functions, number, triple, vector, traced):
     """Put the kernels of a row of functions (see bit_batch.function_number) there."""
     lane, single = 16 << number // 2, 1 - number % 2
-    for keeps_codes in range(traced + 1):
-        for border in (1, 0):
-            if not functions[number, border, keeps_codes]:
+    with _COMPILING:
+        for keeps_codes in range(traced + 1):
+            for border in (1, 0):
                 made = _kernel(*triple, vector, lane, single, border, keeps_codes)
                 functions[number, border, keeps_codes] = made.address
 
