@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import naive
@@ -16,12 +16,10 @@ from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 PLENTY = 2**28
 USUAL = Affine(4, 6, 2)
-#: Few, as each is compiled: a full code of gaps, no gap planes, levels and comparing, a common divisor, edit distance.
-COSTS = [USUAL, Affine(5, 4, 1), Affine(3, 0, 2), Affine(9, 5, 5), Affine(41, 20, 7), Edit()]
+#: Few, as each takes seconds to compile: z by levels and by comparing, with and without gap planes.
+COSTS = [USUAL, Affine(9, 5, 5), Edit()]
 VECTORS = [bits for bits in (128, 256, 512) if bits <= affine_bits.vector_bits()]
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
-
-quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(params=VECTORS)
@@ -79,14 +77,14 @@ def noisy_pairs(count, length, errors, seed):
     return [(p, noisy(random, p, errors[i % len(errors)])) for i, p in enumerate(patterns)]
 
 
-@quick
+@settings(deadline=None, max_examples=40)
 @given(pairs=st.lists(pair(), min_size=1, max_size=40), costs=st.sampled_from(COSTS))
-def test_ragged_batches(vector, pairs, costs):
+def test_ragged_batches(pairs, costs):
     check(pairs, costs)
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.3, 2, 8])
-@pytest.mark.parametrize("count", [1, 5, 16, 70])
+@pytest.mark.parametrize("rate", [0.001, 0.3, 4])
+@pytest.mark.parametrize("count", [1, 16, 70])
 def test_every_width_of_lanes_and_bands(vector, monkeypatch, count, rate):
     """Few pairs take wide lanes, many narrow ones; costs foretold too low or too high make bands of 1 to many words."""
     foretell(monkeypatch, rate)
@@ -104,9 +102,8 @@ def test_all_kernels_were_made(vector, monkeypatch):
 
 
 @pytest.mark.parametrize("costs", COSTS, ids=str)
-@pytest.mark.parametrize(
-    "one",
-    [
+def test_edges(costs):
+    edges = [
         (b"", b""),
         (b"A", b""),
         (b"", b"ACGT" * 30),
@@ -120,14 +117,14 @@ def test_all_kernels_were_made(vector, monkeypatch):
         (b"A" * 150, b"A"),
         (b"A" * 130, b"A" * 190),
         (b"ACGT" * 40, b"CGTA" * 40),
-    ],
-)
-def test_edges(one, costs):
-    check([one, (b"ACGT", b"AGT"), one[::-1]], costs)
+    ]
+    for one in edges:
+        check([one, (b"ACGT", b"AGT"), one[::-1]], costs)
+    check(edges, costs)
 
 
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129])
-def test_word_boundaries(vector, length):
+def test_word_boundaries(length):
     same = b"ACGGTCAT" * 20
     other = same[: length - 1] + b"T"
     check([(same[:length], same[:length]), (same[:length], other), (same[:length], same[: length + 1])] * 3, USUAL)

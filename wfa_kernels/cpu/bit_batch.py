@@ -218,8 +218,8 @@ def _judge(memory, group, pairs, start, lanes, done, steps, costs, estimate):
             pairs[i, STATE], pairs[i, SCORE] = DONE, score
             continue
         failed += 1
-        guess = score if done >= own else foreseen(score, gap, done, own) * 9 // 8
-        pairs[i, GUESS] = max(min(guess, 2 * limit), limit)
+        guess = 1 + (score if done >= own else foreseen(score, gap, done, own) * 9 // 8)
+        pairs[i, GUESS] = guess if guess < limit else min(guess, 2 * limit)
     return failed
 
 
