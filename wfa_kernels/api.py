@@ -56,7 +56,8 @@ def align(
     design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way (one thread block a pair), to study it; or a
     PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
-    "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over these threads.
+    "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by
+    default. memory_limit: bytes of working memory over these threads.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
 
@@ -177,7 +178,9 @@ def _stem(algorithm, penalties):
         raise AlignError(f"unknown algorithm {algorithm!r}; allowed: {', '.join(ALGORITHMS)}")
     stem = _STEMS.get((algorithm, type(penalties)))
     if stem is None:
-        raise AlignError(f"algorithm {algorithm!r} computes edit distance only; use 'wfa' or 'bits' for gap-affine penalties")
+        raise AlignError(
+            f"algorithm {algorithm!r} computes edit distance only; use 'wfa' or 'bits' for gap-affine penalties"
+        )
     return stem
 
 

@@ -42,6 +42,8 @@ from wfa_kernels.cpu.bit_lanes import advance
 from wfa_kernels.cpu.bit_plan import fresh_estimate
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
+#: A chunk of fewer pairs would leave lanes empty.
+PAIRS_AT_ONCE = 16
 #: Nanoseconds of a gate on a vector of 512 bits, one word (measured: 30 ns for two antidiagonals of 55 gates).
 _GATE_NS = 0.27
 #: A kernel that two threads compiled would be kept alive by one of them only.

@@ -105,7 +105,7 @@ def _fill(memory, at, count, value):
 
 @njit
 def put_pair(memory, at, lane_at, shape, m, n, codes):
-    """Set up a lane. at, lane_at: where the group begins and, within a vector, the lane. shape: (words, lane, vector)."""
+    """Set up a lane: the group begins at ``at``, the lane in a vector at lane_at; shape: (words, lane, vector)."""
     words, lane, vector = shape
     width, planes = vector >> _UNIT_SHIFT, codes.shape[1]
     a = lowest_diagonal(m, n, 2 * lane * words)
@@ -184,7 +184,7 @@ def put_pattern(memory, at, lane, vector, pattern, start, stop, last):
 @njit
 def _readable(letters, first, spare):
     """Address of 64 bytes: of letters[first:first + 64], or of a copy where those are not all there."""
-    if 0 <= first and first + LETTERS <= len(letters):
+    if first >= 0 and first + LETTERS <= len(letters):
         return address_of(letters) + first
     for k in range(LETTERS):
         spare[k] = letters[first + k] if 0 <= first + k < len(letters) else 0

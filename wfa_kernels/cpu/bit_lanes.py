@@ -169,7 +169,9 @@ class _Expression:
         self.builder, self.ones = builder, ones
 
     def value(self, gate, inputs):
-        names = {name: _Wrapped(self.builder, self.ones, value) for name, value in zip(gate.inputs, inputs, strict=True)}
+        names = {
+            name: _Wrapped(self.builder, self.ones, value) for name, value in zip(gate.inputs, inputs, strict=True)
+        }
         return eval(gate.expression, {"__builtins__": {}}, names).value  # noqa: S307
 
 
@@ -305,9 +307,7 @@ class _Loops(_Emitter):
                 planes |= {name: self.load(self.group, place(word, name)) for name in self.up}
                 following = b.add(word, ir.Constant(_I64, 1))
                 above = {name: self.load(self.group, place(following, name)) for name in self.down}
-                codes_at = b.mul(
-                    b.add(b.mul(index, self.words), word), ir.Constant(_I64, 2 * len(CODES))
-                )
+                codes_at = b.mul(b.add(b.mul(index, self.words), word), ir.Constant(_I64, 2 * len(CODES)))
                 made, after_odd, outputs = self.two_antidiagonals(
                     planes, above, below, self.windows(index, word), codes_at
                 )

@@ -16,7 +16,6 @@ from wfa_kernels.cpu.bit_groups import (
     fill_planes,
     letter_vectors,
     lowest_diagonal,
-    proof_limit,
     put_pair,
     put_pattern,
     put_text,
