@@ -34,7 +34,7 @@ LANE_COLUMNS = WALK + 4
 #: Numbers of a layout: where text, pattern, codes and kept states begin, all that is taken, double steps of a block.
 TEXT_AT, PATTERN_AT, CODES_AT, KEPT_AT, UNITS, BLOCK = range(6)
 #: Codes up to this many bytes stay in the second-level cache and are kept at once.
-_CODES_AT_ONCE = 2**20
+_CODES_AT_ONCE = 2**22
 #: Double steps after which it is asked whether a group's scores can still be proven: an eighth of all, at least this.
 _LEAST_WATCH = 64
 #: Where more than half of the pairs would end this far over their limit, the rest is not worth computing.
