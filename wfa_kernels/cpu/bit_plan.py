@@ -20,7 +20,7 @@ _MEMORY = 64.0
 _SEVERAL_WORDS, _PAST_L1, _WORDS_OF_L1 = 1.15, 1.3, 32
 #: Nanoseconds of affine_wfa (AMD EPYC, AVX-512): for a score's square, a score, a letter, a pair (above all
 #: what one more call costs: few pairs are handed over at a time).
-_WAVEFRONT = (1.2, 12.0, 0.5, 10_000.0)
+_WAVEFRONT = (1.2, 12.0, 0.5, 50_000.0)
 #: Index into an estimate.
 SEEN, RATE, VARIANCE = range(3)
 
