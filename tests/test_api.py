@@ -27,7 +27,8 @@ def ragged_pairs(n=60, seed=2):
     return PairBatch.from_strings(patterns, texts)
 
 
-ALGORITHMS = [(Edit(), "wfa"), (Edit(), "bpm"), (Edit(), "ond"), (Affine(4, 6, 2), "wfa")]
+ALGORITHMS = [(Edit(), "wfa"), (Edit(), "bpm"), (Edit(), "ond"), (Edit(), "bits")]
+ALGORITHMS += [(Affine(4, 6, 2), algorithm) for algorithm in ("wfa", "bits", "auto")]
 
 
 @pytest.mark.parametrize(("penalties", "algorithm"), ALGORITHMS)

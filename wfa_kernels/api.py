@@ -11,14 +11,23 @@ from wfa_kernels.penalties import MAX_SCORE, Affine, Edit, worst_cost
 
 SCOPES = ("score", "cigar")
 DEVICES = ("cpu", "cuda", "auto")
-ALGORITHMS = ("auto", "wfa", "bpm", "ond")
+ALGORITHMS = ("auto", "wfa", "bits", "bpm", "ond")
 SPANS = ("global",)
 DEFAULT_MEMORY_LIMIT = 2 * 2**30
 #: Least device memory: the buffers of a batch and of a block of every kernel.
 LEAST_DEVICE_MEMORY = 256 * 2**20
 
-#: (algorithm, penalties) -> stem of the kernel file, the same in reference/ and cpu/.
-_STEMS = {("wfa", Edit): "edit_wfa", ("wfa", Affine): "affine_wfa", ("bpm", Edit): "bpm", ("ond", Edit): "ond"}
+#: (algorithm, penalties) -> stem of the kernel file in cpu/.
+_STEMS = {
+    ("auto", Edit): "edit_wfa",
+    ("auto", Affine): "affine",
+    ("wfa", Edit): "edit_wfa",
+    ("wfa", Affine): "affine_wfa",
+    ("bits", Edit): "affine_bits",
+    ("bits", Affine): "affine_bits",
+    ("bpm", Edit): "bpm",
+    ("ond", Edit): "ond",
+}
 
 
 class AlignError(ValueError):
@@ -42,12 +51,13 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: a process compiles the GPU's kernels for about ten
-    seconds before it is the faster one.
+    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: kernels of the GPU take about ten seconds to compile, and
+    in later processes, from Numba's cache, one to two to load, before it is the faster one.
     design: of the GPU kernels: "fast", or for edit distance "paper", eWFA-GPU's way (one thread block a pair), to study
     it, or a PaperDesign.
-    algorithm: "wfa", or for edit distance on the CPU "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto"
-    picks. threads: CPU threads, all usable cores by default. memory_limit: bytes of working memory over these threads.
+    algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
+    "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by
+    default. memory_limit: bytes of working memory over these threads.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
 
@@ -166,10 +176,11 @@ def _design(design, device):
 def _stem(algorithm, penalties):
     if algorithm not in ALGORITHMS:
         raise AlignError(f"unknown algorithm {algorithm!r}; allowed: {', '.join(ALGORITHMS)}")
-    wanted = "wfa" if algorithm == "auto" else algorithm
-    stem = _STEMS.get((wanted, type(penalties)))
+    stem = _STEMS.get((algorithm, type(penalties)))
     if stem is None:
-        raise AlignError(f"algorithm {algorithm!r} computes edit distance only; use 'wfa' for gap-affine penalties")
+        raise AlignError(
+            f"algorithm {algorithm!r} computes edit distance only; use 'wfa' or 'bits' for gap-affine penalties"
+        )
     return stem
 
 

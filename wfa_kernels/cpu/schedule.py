@@ -21,12 +21,18 @@ def usable_cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def chunk_bounds(pairs, threads):
-    """Boundaries int64[c + 1] of chunks that share the bases evenly, several for each thread."""
+def chunk_bounds(pairs, threads, pairs_at_once=1):
+    """Boundaries int64[c + 1] of chunks that share the bases evenly, several for each thread.
+
+    pairs_at_once: pairs that the kernel takes side by side; chunks are not made smaller than that on average, but for
+    giving every thread one.
+    """
     n = len(pairs)
     ends = (pairs.pattern_offsets - pairs.pattern_offsets[0]) + (pairs.text_offsets - pairs.text_offsets[0])
     fair = ends[-1] / (threads * 8) if threads > 1 else ends[-1]
     chunks = max(1, int(np.ceil(ends[-1] / max(1, min(_CHUNK_BASES, fair)))), -(-n // _CHUNK_PAIRS))
+    if pairs_at_once > 1:
+        chunks = min(chunks, max(threads, n // pairs_at_once))
     cuts = np.searchsorted(ends, np.linspace(0, ends[-1], chunks + 1)[1:-1])
     by_count = np.arange(0, n, _CHUNK_PAIRS)
     return np.unique(np.concatenate([[0], cuts, by_count, [n]]))
@@ -35,13 +41,14 @@ def chunk_bounds(pairs, threads):
 def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress=None):
     """Align a batch with one CPU kernel.
 
-    kernel: a module of wfa_kernels.cpu with ``align_range``. memory_limit: bytes of working memory over all threads;
-    a pair that does not fit its thread's share is tried again alone with all of it, and only then OUT_OF_MEMORY.
+    kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``.
+    memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share is tried again
+    alone with all of it, and only then OUT_OF_MEMORY.
     progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
     """
     if not len(pairs):
         return _join([kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)])
-    bounds = chunk_bounds(pairs, threads).tolist()
+    bounds = chunk_bounds(pairs, threads, getattr(kernel, "PAIRS_AT_ONCE", 1)).tolist()
     ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
     share = memory_limit // max(1, min(threads, len(ranges)))
 

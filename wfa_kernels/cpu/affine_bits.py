@@ -1,0 +1,140 @@
+"""Gap-affine alignment in bit planes on the CPU: many pairs at once, one in each lane of a vector.
+
+Problem: the cheapest global alignment of pattern and text where a mismatch costs x and a gap of n letters o + n * e.
+
+Recurrence: that of wfa_kernels.affine_cell (Suzuki and Kasahara 2018, Eq. 4), along antidiagonals as in
+wfa_kernels.reference.affine_bits, in a band of diagonals (bit_lanes, bit_groups). A score too high to be proven by its
+band is computed once more in a wider one (bit_plan); the score of the last cell is the sum of z along its diagonal.
+
+For the CIGAR four bits a cell are kept and traced back (bit_trace). Where those of a group take more than
+_CODES_AT_ONCE bytes, the state is kept every so many double steps instead, and the steps between are computed once
+more, from the last to the first, with their bits.
+
+Memory layout: one uint16 array, 64 bytes aligned: a group (bit_groups), codes, kept states.
+
+Limits: letters A, C, G and T. A pair with others, one that takes more memory than there is, and one that wavefronts
+are the faster way for (by a model of both, see _WAVEFRONT) goes to affine_wfa.
+"""
+
+from functools import cache
+from threading import Lock
+
+import llvmlite.binding
+import numpy as np
+from numba import cfunc, types
+
+from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.cpu import affine_wfa
+from wfa_kernels.cpu.backtrace import read_only_arrays
+from wfa_kernels.cpu.bit_batch import (
+    DONE,
+    FIRST_RUN,
+    LAST_RUN,
+    PAIR_COLUMNS,
+    SCORE,
+    STATE,
+    align_pairs,
+    in_order,
+    without_letters,
+)
+from wfa_kernels.cpu.bit_groups import start_codes
+from wfa_kernels.cpu.bit_lanes import advance
+from wfa_kernels.cpu.bit_plan import fresh_estimate
+from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
+
+#: A chunk of fewer pairs would leave lanes empty.
+PAIRS_AT_ONCE = 16
+#: Nanoseconds of a gate on a vector of 512 bits, one word (measured: 30 ns for two antidiagonals of 55 gates).
+_GATE_NS = 0.27
+#: A kernel that two threads compiled would be kept alive by one of them only.
+_COMPILING = Lock()
+_SIGNATURE = types.void(*[types.int64] * 7)
+
+
+def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False):
+    """Align pairs start..stop of a batch, single-threaded.
+
+    pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
+    budget_bytes: bound of the working memory. modelled: leave pairs to affine_wfa where it is likely to be faster.
+    Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
+    the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
+    """
+    traced = int(scope == "cigar")
+    cell = make_cell(*penalties.triple)
+    vector = vector_bits()
+    step_ns = _GATE_NS * 2 * len(cell.gates) * 512 / vector
+    costs = (*cell.triple, cell.step_bits, step_ns)
+    sequences = read_only_arrays(pairs)
+    table = np.zeros((stop - start, PAIR_COLUMNS), np.int64)
+    runs = without_letters(sequences, start, table, costs, traced)
+    codes, functions = start_codes(*penalties.triple), _functions(cell.triple, vector)
+    estimate = fresh_estimate(*cell.triple)
+    while True:
+        missing, runs = align_pairs(
+            sequences, start, table, costs, codes, vector, functions, modelled, traced, budget_bytes, estimate, runs
+        )
+        if missing < 0:
+            break
+        _compile(functions, missing, cell.triple, vector, traced)
+    return _joined(pairs, penalties, scope, start, stop, budget_bytes, cell.divisor, table, runs)
+
+
+def vector_bits():
+    """Bits of the widest vectors of this processor that the kernels use: 512 (AVX-512), 256 (AVX2) or 128."""
+    features = _processor_features()
+    if features.get("avx512f") and features.get("avx512bw"):
+        return 512
+    return 256 if features.get("avx2") else 128
+
+
+@cache
+def _processor_features():
+    return llvmlite.binding.get_host_cpu_features()
+
+
+@cache
+def _functions(triple, vector):
+    """Addresses of the vector kernels for some penalties, int64[6, border, traced]: 0 for those not compiled yet."""
+    return np.zeros((6, 2, 2), np.int64)
+
+
+def _compile(functions, number, triple, vector, traced):
+    """Put the kernels of a row of functions (see bit_batch.function_number) there."""
+    lane, single = 16 << number // 2, 1 - number % 2
+    with _COMPILING:
+        for keeps_codes in range(traced + 1):
+            for border in (1, 0):
+                made = _kernel(*triple, vector, lane, single, border, keeps_codes)
+                functions[number, border, keeps_codes] = made.address
+
+
+@cache
+def _kernel(mismatch, gap_open, gap_extend, vector, lane, single, border, traced):
+    """bit_lanes.advance for a Shape, as a C function; this cache keeps it alive."""
+
+    def advance_bits(group, text, pattern, words, first, last, codes):
+        shape = (mismatch, gap_open, gap_extend, vector, lane, single, border, traced)
+        advance(shape, group, text, pattern, words, first, last, codes)
+
+    numbers = (mismatch, gap_open, gap_extend, vector, lane, single, border, traced)
+    advance_bits.__qualname__ = "advance_bits_" + "_".join(map(str, numbers))  # Numba's cache tells functions by it
+    return cfunc(_SIGNATURE, cache=True)(advance_bits)
+
+
+def _joined(pairs, penalties, scope, start, stop, budget_bytes, divisor, table, runs):
+    """The results of the batch; pairs that were left are aligned by affine_wfa."""
+    done = table[:, STATE] == DONE
+    scores = np.where(done, table[:, SCORE] * divisor, NO_SCORE).astype(np.int32)
+    status = np.where(done, OK, OUT_OF_MEMORY).astype(np.uint8)
+    rows = np.flatnonzero(~done)
+    if len(rows):
+        others = affine_wfa.align_range(pairs.take(rows + start), penalties, scope, 0, len(rows), budget_bytes)
+        scores[rows], status[rows] = others[:2]
+    if scope != "cigar":
+        return scores, status, None, None
+    if len(rows):
+        _, _, cigars, lengths = others
+        table[rows, LAST_RUN] = len(runs) + len(cigars) - np.cumsum(lengths) + lengths
+        table[rows, FIRST_RUN] = table[rows, LAST_RUN] - lengths
+        runs = np.concatenate([runs, cigars[::-1]])
+    return scores, status, *in_order(table, runs)
