@@ -61,6 +61,7 @@ TOOLS = {
     "wfa2-lib-native:biwfa": (ALL_JOBS, holds_end_mark),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
     "wavebench-wfa:pool": (ALL_JOBS, nothing),
+    "wavebench-bits:cpu": (ALL_JOBS, nothing),
     "wavebench-bpm:cpu": (EDIT_JOBS, nothing),
     "wavebench-ond:cpu": (EDIT_JOBS, nothing),
     "wavebench-affine:fast": (ALL_JOBS - EDIT_JOBS, nothing),

@@ -51,8 +51,8 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: kernels of the GPU take about ten seconds to compile, and
-    in later processes, from Numba's cache, one to two to load, before it is the faster one.
+    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take about
+    ten seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
     design: of the GPU kernels: "fast", or for edit distance "paper", eWFA-GPU's way (one thread block a pair), to study
     it, or a PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU

@@ -7,7 +7,12 @@ from wfa_kernels import Affine, Edit, PaperDesign
 from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
 
 #: Algorithm -> stems of its kernel files.
-_KERNELS = {"wfa": ("edit_wfa", "affine_wfa"), "bpm": ("bpm",), "ond": ("ond",)}
+_KERNELS = {
+    "wfa": ("edit_wfa", "affine_wfa"),
+    "bits": ("affine_bits",),
+    "bpm": ("bpm",),
+    "ond": ("ond",),
+}
 #: Threads per block of the papers' design that are raced (journal Table 4).
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
@@ -38,7 +43,7 @@ class Wavebench(Adapter):
 
     def unsupported(self, job):
         """Bit-parallel and O(ND) alignment know edit distance only."""
-        if self.algorithm != "wfa" and isinstance(job.penalties, Affine):
+        if self.algorithm in ("bpm", "ond") and isinstance(job.penalties, Affine):
             return "computes edit distance only"
         return None
 

@@ -37,6 +37,7 @@ TOOL_STYLE = {
     "seqan": (PINK, "d"),
     "wavebench-wfa:cpu": (RED, "*"),
     "wavebench-wfa:pool": (RED, "P"),
+    "wavebench-bits:cpu": (RED, "X"),
     "wavebench-bpm:cpu": (RED, "p"),
     "wavebench-ond:cpu": (RED, "<"),
     "gasal2": (GREEN, "o"),

@@ -20,6 +20,7 @@ TOOL_NAMES = {
     "wfa2-lib-native:biwfa": "WFA2-lib, native (BiWFA)",
     "wavebench-wfa:cpu": "wavebench WFA (CPU)",
     "wavebench-wfa:pool": "wavebench WFA (CPU, own thread pool)",
+    "wavebench-bits:cpu": "wavebench bit planes (CPU)",
     "wavebench-bpm:cpu": "wavebench BPM (CPU)",
     "wavebench-ond:cpu": "wavebench O(ND) (CPU)",
     "wavebench-affine:fast": "wavebench, fast design (GPU)",
