@@ -9,7 +9,7 @@ from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, A
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {
     "wfa": ("edit_wfa", "affine_wfa"),
-    "bits": ("affine_bits",),
+    "bits": ("affine_bits", "affine_wfa"),
     "bpm": ("bpm",),
     "ond": ("ond",),
 }
