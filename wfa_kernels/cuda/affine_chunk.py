@@ -24,7 +24,8 @@ class Chunk:
 
     - ``first_state(strip)``, ``later_state()``: before a strip's first chunk, at the text's beginning or within it;
     - ``top_edge(chunk)``: what row 0 of the matrix hands down; ``no_edge()``: from above the band;
-    - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...];
+    - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...],
+      at an uint64 (Numba takes no care of the sign of those);
     - ``run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride)``: state, edge, score.
       One chunk. pattern: two planes of the strip's letters. last: of the 32 columns before the chunk, text: of its own,
       both in reverse. marker: bit 32 + r where the cells that make up the score begin; rows: those that count; odd:
@@ -136,8 +137,8 @@ class Chunk:
         if compute == "anywhere":
             lines.append("outside = uint32(outside << uint32(1))")
         if self.traced:
-            lines += [f"codes[at + {i} * stride] = {code}" for i, code in enumerate(outputs[-4:])]
-            lines.append("at += 4 * stride")
+            lines += [f"codes[at + uint64({i}) * stride] = {code}" for i, code in enumerate(outputs[-4:])]
+            lines.append("at += uint64(4) * stride")
         return lines
 
 
@@ -160,12 +161,12 @@ def _flipped(code, other, digit, bit):
 
 
 def _memory(what, count):
-    words = [f"words[at + {i}]" for i in range(count)]
+    words = [f"words[at + uint64({i})]" for i in range(count)]
     return [
         f"def load_{what}(words, at):",
         f"    return {_tuple(words)}",
         f"def save_{what}(words, at, {what}):",
-        *[f"    words[at + {i}] = {what}[{i}]" for i in range(count)],
+        *[f"    words[at + uint64({i})] = {what}[{i}]" for i in range(count)],
     ]
 
 

@@ -103,7 +103,7 @@ def make_functions(penalties, traced):
         if strip == int32(0):
             edge = top_edge(c)
         elif step + int32(2) < chunks and c < last_chunk:
-            edge = load_edge(words, above + int64(step + int32(2)) * int64(per_chunk))
+            edge = load_edge(words, above + uint64(uint32(step + int32(2))) * uint64(per_chunk))
         return edge
 
     @cuda.jit(device=True, inline="always")
@@ -169,16 +169,15 @@ def make_forward(penalties, traced):
         cuda.syncthreads()
         last_turn = turns[0]
         d, last_chunk, final = _shift(m, n), (n + int32(31)) >> int32(5), n - m
-        base = index * int64(part)
+        base, size = uint64(index * int64(part)), uint64(chunks) * uint64(per_chunk)
+        # Without CIGARs the strips of a pair take turns in a few places; the one above is a place before.
         slots = int32(_FAR) if traced else int32(threads) + int32(1)
         state, score, turn = later_state(), int32(0), int32(0)
         r0, r1, t0, t1 = uint32(0), uint32(0), uint32(0), uint32(0)
+        strip, slot, step = lane, lane, -int32(3) * lane
         while turn < last_turn:
-            own = turn - int32(3) * lane
-            step = own % period
-            strip = (own // period) * int32(threads) + lane
             c = strip - int32(reach) + d + step
-            if own >= int32(0) and step < chunks and strip < strips and c >= int32(0) and c <= last_chunk:
+            if step >= int32(0) and step < chunks and strip < strips and c >= int32(0) and c <= last_chunk:
                 if step == int32(0) or c == int32(0):
                     r0, r1 = letters_from(pattern, pattern_at + int32(32) * strip)
                     if c == int32(0):
@@ -186,22 +185,30 @@ def make_forward(penalties, traced):
                     else:
                         state = later_state()
                         t0, t1 = _reversed_letters(text, text_at + int32(32) * (c - int32(1)))
-                here = base + int64((strip % slots) * chunks + step) * int64(per_chunk)
-                above = base + int64(((strip - int32(1)) % slots) * chunks) * int64(per_chunk)
+                before = slot - int32(1) if slot > int32(0) else slots - int32(1)
+                here = base + uint64(uint32(slot)) * size + uint64(uint32(step)) * uint64(per_chunk)
+                above = base + uint64(uint32(before)) * size
                 edge = edge_above(words, strip, step, chunks, c, last_chunk, above)
                 if traced:
-                    save_state(words, here + int64(state_at), state)
+                    save_state(words, here + uint64(state_at), state)
                 w0, w1 = _reversed_letters(text, text_at + int32(32) * c)
                 rows = _bits_from(-final - int32(32) * strip) & ~_bits_from(m - int32(32) * strip)
                 state, edge, more = run(
                     state, edge, (r0, r1), (t0, t1), (w0, w1), c, _marker(strip, c, final), uint32(rows),
-                    (final & int32(1)) != int32(0), words, int32(0), int32(0),
+                    (final & int32(1)) != int32(0), words, uint64(0), uint64(0),
                 )  # fmt: skip
                 t0, t1 = w0, w1
                 score += more
                 save_edge(words, here, edge)
             cuda.syncthreads()
             turn += int32(1)
+            step += int32(1)
+            if step == period:
+                step = int32(0)
+                strip += int32(threads)
+                slot += int32(threads)
+                if slot >= slots:
+                    slot -= slots
         cuda.atomic.add(sums, group, score)
         cuda.syncthreads()
         if mine and lane == int32(0):
@@ -239,14 +246,16 @@ def make_backward(penalties):
         t0, t1 = uint32(0), uint32(0)
         if c > int32(0):
             t0, t1 = _reversed_letters(text, text_at + int32(32) * (c - int32(1)))
-        here = base + int64(strip * chunks + step) * int64(per_chunk)
-        above = base + int64((strip - int32(1)) * chunks) * int64(per_chunk)
+        size = uint64(uint32(chunks)) * uint64(per_chunk)
+        here = base + uint64(uint32(strip)) * size + uint64(uint32(step)) * uint64(per_chunk)
+        above = base + uint64(uint32(max(strip - int32(1), int32(0)))) * size
         edge = edge_above(words, strip, step, chunks, c, (n + int32(31)) >> int32(5), above)
         letters = letters_from(pattern, pattern_at + int32(32) * strip)
         own = _reversed_letters(text, text_at + int32(32) * c)
-        state = load_state(words, here + int64(state_at))
+        state = load_state(words, here + uint64(state_at))
+        codes_at = uint64(uint32(thread))
         run(
-            state, edge, letters, (t0, t1), own, c, uint64(0), uint32(0), False, codes, thread, int32(BLOCK)
+            state, edge, letters, (t0, t1), own, c, uint64(0), uint32(0), False, codes, codes_at, uint64(BLOCK)
         )  # fmt: skip
 
     def affine_strips_back(
@@ -288,7 +297,7 @@ def make_backward(penalties):
         pattern_at, text_at = int32(0), int32(0)
         if sure:
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
-        chunks, base = int32(2) * int32(reach) + int32(2), index * int64(part)
+        chunks, base = int32(2) * int32(reach) + int32(2), uint64(index * int64(part))
         known_strip, known_chunk = int32(-1), int32(-1)
         while v > int32(0) and h > int32(0):
             if gap == uint32(0):
@@ -306,7 +315,7 @@ def make_backward(penalties):
                         pattern, pattern_at, text, text_at, n, strip, step, chunks, c, words, base, codes, thread
                     )
                     known_strip, known_chunk = strip, c
-                here = (t & int32(31)) * int32(4 * BLOCK) + thread
+                here = uint32(t & int32(31)) * uint32(4 * BLOCK) + uint32(thread)
                 taken, gap = _taken(codes, here, row, gap)
                 if taken != uint32(0):
                     end, run_ = put_before(runs, end, run_, taken, int32(1))
@@ -329,8 +338,8 @@ def make_backward(penalties):
 @cuda.jit(device=True, inline="always")
 def _taken(codes, at, row, gap):
     """(operation taken from a cell outside or inside a gap, 0 where a gap begins here; the gap that one is in then)."""
-    left = _code(codes[at], codes[at + int32(BLOCK)], row)
-    above = _code(codes[at + int32(2 * BLOCK)], codes[at + int32(3 * BLOCK)], row)
+    left = _code(codes[at], codes[at + uint32(BLOCK)], row)
+    above = _code(codes[at + uint32(2 * BLOCK)], codes[at + uint32(3 * BLOCK)], row)
     return step_back(left, above, gap)
 
 
