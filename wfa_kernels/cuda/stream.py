@@ -201,16 +201,18 @@ class Stream:
         device.clear(self.filled, 2, self.compute)
         device.clear(self.flag, 2, self.compute)
         batches = self._batches(pairs, letters, skipped)
-        batch = next(batches, None)
-        while batch is not None:
-            self._send(batch)
-            following = next(batches, None)  # its staging goes on during the launches
-            self._launch(batch)
-            self._fetch(batch, scores, ends)
-            waiting.append(batch)
+        staged, sent = next(batches, None), None
+        while staged is not None or sent is not None:
+            batch, sent = sent, staged
+            if staged is not None:
+                staged = next(batches, None)  # its staging goes on meanwhile
+                self._send(sent)  # before the launches for the batch before: the wire must not wait for the host
+            if batch is not None:
+                self._launch(batch)
+                self._fetch(batch, scores, ends)
+                waiting.append(batch)
             if len(waiting) > _AHEAD:
                 self._finish(waiting.popleft(), again, room, hand_over)
-            batch = following
         if skipped:
             hand_over(np.array(skipped, np.int64))
         while waiting:
