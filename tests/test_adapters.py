@@ -59,6 +59,7 @@ TOOLS = {
     "seqan": (ALL_JOBS, nothing),
     "wfa2-lib-native:unidirectional": (ALL_JOBS, holds_end_mark),
     "wfa2-lib-native:biwfa": (ALL_JOBS, holds_end_mark),
+    "wavebench-auto:cpu": (ALL_JOBS, nothing),
     "wavebench-wfa:cpu": (ALL_JOBS, nothing),
     "wavebench-wfa:pool": (ALL_JOBS, nothing),
     "wavebench-bits:cpu": (ALL_JOBS, nothing),

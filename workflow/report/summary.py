@@ -10,7 +10,6 @@ from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import shown, speedups
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
-REFERENCE = "wavebench-wfa:cpu"
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 #: A twin's interval that reaches further from 1 than this cannot show that the race was even.
 TOO_WIDE = 0.1
@@ -161,7 +160,7 @@ def _fastest_peer(race, scope):
     """Speedup over the fastest tool that solved the same problem rightly, or None."""
     threads = max(row["threads"] for row in race.rows)
     easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
-    others = [s for s in speedups(race, REFERENCE, scope, threads) if s.median is not None and not s.inexact]
+    others = [s for s in speedups(race, race.reference, scope, threads) if s.median is not None and not s.inexact]
     peers = [s for s in others if not s.tool.startswith("wavebench") and s.tool not in easier]
     return min(peers, key=lambda s: s.median, default=None)
 

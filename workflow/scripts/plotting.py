@@ -35,6 +35,7 @@ TOOL_STYLE = {
     "wfa2-lib-native:biwfa": (BLUE, "X"),
     "ksw2": (PINK, "X"),
     "seqan": (PINK, "d"),
+    "wavebench-auto:cpu": (RED, "o"),
     "wavebench-wfa:cpu": (RED, "*"),
     "wavebench-wfa:pool": (RED, "P"),
     "wavebench-bits:cpu": (RED, "X"),

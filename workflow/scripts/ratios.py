@@ -8,6 +8,9 @@ from workflow.scripts.doubts import MOST_COVERAGE, idle_threads, race_rank, refu
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
+#: Ours that the others are compared with: the first of them that a race has.
+REFERENCES = ("wavebench-auto:cpu", "wavebench-wfa:cpu")
+
 
 @dataclass(frozen=True)
 class Race:
@@ -24,6 +27,12 @@ class Race:
     @property
     def dataset(self):
         return self.rows[0]["dataset"]
+
+    @property
+    def reference(self):
+        """The id of our tool that the others are compared with."""
+        tools = {tool_id(row) for row in self.rows}
+        return next((tool for tool in REFERENCES if tool in tools), REFERENCES[-1])
 
     @property
     def valid(self):

@@ -18,6 +18,7 @@ TOOL_NAMES = {
     "seqan": "SeqAn",
     "wfa2-lib-native:unidirectional": "WFA2-lib, native",
     "wfa2-lib-native:biwfa": "WFA2-lib, native (BiWFA)",
+    "wavebench-auto:cpu": "wavebench (CPU)",
     "wavebench-wfa:cpu": "wavebench WFA (CPU)",
     "wavebench-wfa:pool": "wavebench WFA (CPU, own thread pool)",
     "wavebench-bits:cpu": "wavebench bit planes (CPU)",

@@ -17,7 +17,6 @@ from workflow.scripts.format_numbers import percent
 from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology_of_real
 from workflow.scripts.tools import TOOL_NAMES
 
-REFERENCE = "wavebench-wfa:cpu"
 SCOPE = "cigar"
 LINE_INCHES = 0.125
 REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
@@ -67,7 +66,7 @@ def host_speedups(races):
     """{host: [Speedup]}, over tools that are not ours; hosts in order of their names."""
     found = {}
     for race in sorted(races, key=lambda race: race.host):
-        over = ratios.speedups(race, REFERENCE, SCOPE, threads_of(race))
+        over = ratios.speedups(race, race.reference, SCOPE, threads_of(race))
         found.setdefault(race.host, []).extend(s for s in over if not s.tool.startswith("wavebench"))
     return {host: speedups for host, speedups in found.items() if speedups}
 
