@@ -140,6 +140,11 @@ def test_a_slow_tool_runs_few_pairs_but_one_for_every_shard(arena):
     assert {1, 40} <= set(ours[ours["threads"] == 1]["pairs"]) and {3, 40} <= set(ours[ours["threads"] == 2]["pairs"])
 
 
+def test_a_tool_that_compiles_for_a_size_is_not_taken_for_a_slow_one(arena):
+    frame, _, _ = arena(["honest", "learner"], scopes=["score"])
+    assert set(frame[frame["tool"] == "learner"]["pairs"]) == {40}
+
+
 def test_prepared_cells_of_all_workers_share_one_budget(arena, tmp_path, monkeypatch):
     arena(["honest", "keeper"], twin="keeper")
     most = max(map(int, (tmp_path / "most-held").read_text().split()))

@@ -134,6 +134,23 @@ class Plodder(Honest):
     seconds = 0.08
 
 
+class Learner(Honest):
+    """Takes longer than its slice of a round when it meets a number of pairs for the first time."""
+
+    tool = "learner"
+    known = set()
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.pairs = len(pairs)
+
+    def run(self):
+        if self.pairs not in self.known:
+            time.sleep(0.1)
+        self.known.add(self.pairs)
+        super().run()
+
+
 class Crasher(Honest):
     """Its process ends."""
 
@@ -259,7 +276,7 @@ class ScoreOnly(Honest):
 def adapters():
     """One of each."""
     kinds = (
-        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Crasher, Hog, Keeper, Logbook, Pooled,
-        Absent, ScoreOnly,
+        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Learner, Crasher, Hog, Keeper, Logbook,
+        Pooled, Absent, ScoreOnly,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]
