@@ -200,7 +200,9 @@ def test_the_dispatcher_changes_no_result():
         (noisy_pairs(50, 150, [0.1], 1), Affine(97, 243, 13)),
     ):
         expected = align_pairs(pairs, costs, kernel=affine_wfa)
-        assert align_pairs(pairs, costs, kernel=affine)[:2] == expected[:2]
+        batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+        for scope in ("score", "cigar"):
+            assert align_pairs(pairs, costs, kernel=affine.choose(batch, costs, scope))[:2] == expected[:2]
 
 
 def test_threads_compile_and_align_at_once():

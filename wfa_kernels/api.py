@@ -222,6 +222,8 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
 
     _check_worst_cost(pairs, penalties)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
+    if hasattr(kernel, "choose"):
+        kernel = kernel.choose(pairs, penalties, scope)
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 

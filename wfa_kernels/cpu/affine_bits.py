@@ -51,24 +51,25 @@ _COMPILING = Lock()
 _SIGNATURE = types.void(*[types.int64] * 7)
 
 
-def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False):
+def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False, rate=None):
     """Align pairs start..stop of a batch, single-threaded.
 
     pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
     budget_bytes: bound of the working memory. modelled: leave pairs to affine_wfa where it is likely to be faster.
+    rate: score, in units of the penalties' common divisor, for each letter that is expected; it changes no result.
     Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
     the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
     """
     traced = int(scope == "cigar")
     cell = make_cell(*penalties.triple)
     vector = vector_bits()
-    step_ns = _GATE_NS * 2 * len(cell.gates) * 512 / vector
+    step_ns = double_step_ns(cell, vector)
     costs = (*cell.triple, cell.step_bits, step_ns)
     sequences = read_only_arrays(pairs)
     table = np.zeros((stop - start, PAIR_COLUMNS), np.int64)
     runs = without_letters(sequences, start, table, costs, traced)
     codes, functions = start_codes(*penalties.triple), _functions(cell.triple, vector)
-    estimate = fresh_estimate(*cell.triple)
+    estimate = fresh_estimate(*cell.triple, -1.0 if rate is None else rate)
     while True:
         missing, runs = align_pairs(
             sequences, start, table, costs, codes, vector, functions, modelled, traced, budget_bytes, estimate, runs
@@ -77,6 +78,11 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
             break
         _compile(functions, missing, cell.triple, vector, traced)
     return _joined(pairs, penalties, scope, start, stop, budget_bytes, cell.divisor, table, runs)
+
+
+def double_step_ns(cell, vector):
+    """Nanoseconds of two antidiagonals of one word of a vector."""
+    return _GATE_NS * 2 * len(cell.gates) * 512 / vector
 
 
 def vector_bits():

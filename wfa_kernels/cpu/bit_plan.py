@@ -26,10 +26,14 @@ SEEN, RATE, VARIANCE = range(3)
 
 
 @njit
-def fresh_estimate(mismatch, gap_open, gap_extend):
-    """float64[3]: pairs seen, cost of a double step, variance of a pair's cost around it per double step."""
+def fresh_estimate(mismatch, gap_open, gap_extend, rate):
+    """float64[3]: pairs seen, cost of a double step, variance of a pair's cost around it per double step.
+
+    rate: the cost, where it is known, else below 0.
+    """
     cost = (mismatch + 2 * (gap_open + gap_extend)) / 3
-    return np.array([0.0, _FIRST_GUESS * cost, _FIRST_GUESS * cost * cost / 4])
+    rate = _FIRST_GUESS * cost if rate < 0 else rate
+    return np.array([0.0, rate, rate * cost / 4])
 
 
 @njit
