@@ -13,6 +13,7 @@ from wfa_kernels.result import NO_SCORE
 
 #: Blocks of a launch: 8 for each of the 132 processors of an H100 or H200, as many as their registers hold.
 _BLOCKS = 1056
+FILLING_PAIRS = _BLOCKS * THREADS
 
 
 @cuda.jit(device=True, inline="always")
@@ -116,6 +117,10 @@ class Banded:
     def longest(self, scratch_words):
         """Letters of the longest sequence: a pair that a block has not the scratch memory for goes to the next band."""
         return MAX_LENGTH
+
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: the wire is the limit, and that needs no larger ones."""
+        return 0
 
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""

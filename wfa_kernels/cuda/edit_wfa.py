@@ -229,6 +229,10 @@ class EditWfa:
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
         return min(MAX_LENGTH, (left // 16 - 1) * LETTERS)
 
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
+        return 0
+
     def last_likely_level(self, longest):
         """All kernels."""
         return len(LIMITS) - 1
