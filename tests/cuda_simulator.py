@@ -13,12 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0):
+def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
+          strips=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
     its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
-    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels.
+    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels. strips:
+    (threads of a pair, reach) of those in place of the design's.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
     CIGAR ``7X``, to be told from the kernels' own answers.
@@ -32,6 +34,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "letters": letters,
         "penalties": penalties,
         "first_level": first_level,
+        "strips": strips,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -74,7 +77,9 @@ def main():
     pairs = {"pageable": lambda same: same, "pinned": pinned.pin, "packed": pinned.pack}[request["source"]](pairs)
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
+        affine_design.AffineDesign.filling_pairs = lambda self, longest, level: 0
     affine_design.AffineDesign.first_level = request["first_level"]
+    affine_design.STRIPS = request["strips"] or affine_design.STRIPS
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send

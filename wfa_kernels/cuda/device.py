@@ -46,13 +46,16 @@ def describe():
     return f"{name}, compute capability {'.'.join(map(str, gpu.compute_capability))}"
 
 
-def named(function, suffix):
-    """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it."""
+def named(function, suffix, registers=None):
+    """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it.
+
+    registers: most of a thread, where the compiler would take a few more and fewer threads would fit.
+    """
     from numba import cuda
 
     function.__name__ += suffix
     function.__qualname__ += suffix
-    return cuda.jit(function) if simulated() else cuda.jit(cache=True)(function)
+    return cuda.jit(function) if simulated() else cuda.jit(cache=True, max_registers=registers)(function)
 
 
 def free_bytes():
