@@ -89,6 +89,8 @@ def assembled(name, capability, folder):
     """What the assembler says of a kernel."""
     from numba import cuda
 
+    from wfa_kernels.cuda import affine_strips
+
     kernel, signature = kernels()[name]
     ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
     target = "sm_{}{}".format(*capability)
@@ -96,8 +98,8 @@ def assembled(name, capability, folder):
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
-    if kernel.targetoptions.get("max_registers"):
-        command.append(f"-maxrregcount={kernel.targetoptions['max_registers']}")
+    if name in ("strips_False", "strips_True") and capability >= affine_strips.REGISTERS_FROM:
+        command.append(f"-maxrregcount={affine_strips.REGISTERS}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr

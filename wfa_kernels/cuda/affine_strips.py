@@ -40,18 +40,20 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda.affine_chunk import make_chunk
-from wfa_kernels.cuda.affine_forward import bits_from
-from wfa_kernels.cuda.compaction import ODD, send_on
-from wfa_kernels.cuda.device import named, simulated
+from wfa_kernels.cuda.banded import letters_outside
+from wfa_kernels.cuda.bits import bits_from
+from wfa_kernels.cuda.compaction import send_on
+from wfa_kernels.cuda.device import at_least, named, simulated
 from wfa_kernels.cuda.packing import letters_from
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
 #: Rows of a strip and columns of a chunk.
 CHUNK = 32
 #: Threads of a block: one warp.
 BLOCK = 4 if simulated() else 32
-#: Of a thread, so that a processor holds 20 blocks.
-_REGISTERS = 96
+#: Of a thread, so that a processor holds 20 blocks; before Hopper so few are not enough.
+REGISTERS, REGISTERS_FROM = 96, (9, 0)
 _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array sizes by name only
 _FAR = 2**30
 
@@ -82,21 +84,6 @@ def _marker(strip, chunk, final):
     if row < int32(-32) or row > int32(31):
         return uint64(0)
     return uint64(1) << uint64(row + int32(32))
-
-
-@cuda.jit(device=True, inline="always")
-def _pick(pairs, queues, level, at, scores):
-    """(whether there is a pair at this place of the queue, its number)."""
-    waiting, i = int64(pairs), int32(at)
-    if level >= 0:
-        waiting = int64(queues[0, level])
-    mine = at < waiting
-    if mine:
-        if level >= 0:
-            i = queues[level + 1, at]
-        else:
-            mine = scores[i] != int32(ODD)
-    return mine, i
 
 
 @cuda.jit(device=True, inline="always")
@@ -135,9 +122,7 @@ def make_functions(penalties, traced):
     def limit(m, n, reach):
         shift = (n - m) >> int32(6)
         a, b = int32(32) * (reach - shift), int32(32) * (reach + shift) + int32(1)
-        certain = int32(2 * gap_open) + int32(gap_extend) * min(
-            int32(2) * a + int32(2) + (n - m), int32(2) * b + int32(2) - (n - m)
-        )
+        certain = int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, a + b + int32(1))
         if a < max(int32(0), m - n) or b < max(int32(0), n - m):
             certain = int32(-1)
         elif a >= m and b >= n:
@@ -248,13 +233,13 @@ def make_forward(penalties, traced):
         thread, threads, reach = int32(cuda.threadIdx.x), int32(threads), int32(reach)
         lane, group = thread % threads, thread // threads
         index = int64(cuda.blockIdx.x) * int64(int32(BLOCK) // threads) + int64(group)
-        mine, i = False, int32(0)
-        if index < count:
-            mine, i = _pick(pairs, queues, level, int64(first) + index, scores)
+        mine, i, place_in_queue = False, int32(0), int64(first) + index
+        if index < count and place_in_queue < waiting_pairs(queues, level, pairs):
+            i, mine = pair_at(queues, level, place_in_queue, scores)
         m, n, bound, strips = int32(0), int32(0), int32(-1), int32(0)
         pattern_at, text_at = int32(0), int32(0)
         if mine:
-            m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            m, n = lengths_of(shape, i)
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
             bound = limit(m, n, reach)
         if bound > int32(0):
@@ -328,4 +313,5 @@ def make_forward(penalties, traced):
             if not certain:
                 send_on(queues, after, i)
 
-    return named(affine_strips, "_".join(["", *map(str, penalties)] + ["traced"] * traced), _REGISTERS)
+    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
+    return named(affine_strips, suffix, REGISTERS if at_least(REGISTERS_FROM) else None)

@@ -15,10 +15,11 @@ from wfa_kernels.cigar import DELETION, INSERTION, MATCH
 from wfa_kernels.cuda.affine_chunk import make_chunk
 from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, leftmost, make_functions, reversed_letters, strip_words
 from wfa_kernels.cuda.affine_trace import step_back
-from wfa_kernels.cuda.banded import put_before
+from wfa_kernels.cuda.banded import put_before, put_rest
 from wfa_kernels.cuda.compaction import reserve
 from wfa_kernels.cuda.device import named
 from wfa_kernels.cuda.packing import letters_from, matches_back
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 
 _CODES = 4 * CHUNK * BLOCK  # Numba takes array sizes by name only
 
@@ -104,18 +105,13 @@ def make_backward(penalties):
         shared = cuda.shared.array(2, int32)
         thread, reach = int32(cuda.threadIdx.x), int32(reach)
         index = int64(cuda.blockIdx.x) * int64(BLOCK) + int64(thread)
-        waiting = int64(pairs)
-        if level >= 0:
-            waiting = int64(queues[0, level])
-        at = int64(first) + index
-        i, m, n, room, sure = int32(at), int32(0), int32(0), int32(0), False
-        if at < waiting and index < count:
-            if level >= 0:
-                i = queues[level + 1, at]
-            sure = scores[i] >= int32(0)
+        i, m, n, room, sure, at = int32(0), int32(0), int32(0), int32(0), False, int64(first) + index
+        if index < count and at < waiting_pairs(queues, level, pairs):
+            i, sure = pair_at(queues, level, at, scores)
+            sure = sure and scores[i] >= int32(0)
         pattern_at, text_at = int32(0), int32(0)
         if sure:
-            m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            m, n = lengths_of(shape, i)
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
             room = min(int32(2) * (scores[i] // int32(unit * least)) + int32(1), m + n)
         stop = int64(reserve(queues, room, shared, thread)) + int64(room)
@@ -141,11 +137,7 @@ def make_backward(penalties):
                 next_strip, row, next_c = _place(v, h)
                 within = v > int32(0) and h > int32(0) and next_strip == strip and next_c == c
         if sure:
-            end, run = put_before(runs, end, run, uint32(DELETION), v)
-            end, run = put_before(runs, end, run, uint32(INSERTION), h)
-            if run != uint32(0):
-                end -= int64(1)
-                runs[end] = run
+            end = put_rest(runs, end, run, v, h)
             runs_at[i] = uint32(end)
             counts[i] = uint32(stop - end)
 

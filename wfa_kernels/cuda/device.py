@@ -46,6 +46,13 @@ def describe():
     return f"{name}, compute capability {'.'.join(map(str, gpu.compute_capability))}"
 
 
+def at_least(capability):
+    """Whether the GPU in use has this compute capability, (major, minor), or a later one."""
+    from numba import cuda
+
+    return not simulated() and available() and cuda.get_current_device().compute_capability >= capability
+
+
 def named(function, suffix, registers=None):
     """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it.
 
