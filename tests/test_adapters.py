@@ -72,6 +72,7 @@ TOOLS = {
     "wavebench-edit:paper": (EDIT_JOBS, nothing),
     "wavebench-edit:paper@pageable": (EDIT_JOBS, nothing),
     "wavebench-edit:fast@packed": (EDIT_JOBS, nothing),
+    "wavebench-edit:fast@registered": (EDIT_JOBS, nothing),
     **{f"wavebench-edit:paper-t{threads}": (EDIT_JOBS, nothing) for threads in (32, 64, 128, 256, 512, 1024)},
 }
 
