@@ -6,6 +6,7 @@ their 95 % intervals; copies and kernels are the sums of a round's own parts by 
 
 import click
 
+from wfa_kernels.designs import PAPER_KERNELS
 from workflow.race.statistics import median_interval
 from workflow.scripts import plotting, ratios
 from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts, refused_share
@@ -16,8 +17,6 @@ TOOL = "wavebench-edit:paper"
 PAIRS = 1_000_000
 LENGTH_BP = 1000
 ERRORS = (20, 35, 50, 75, 100)
-#: Errors up to which the papers' kernels align.
-LIMITS = (32, 64, 128)
 #: Column -> quantities of a round that it is the sum of, and its look.
 COLUMNS = {
     "copies": (("time_h2d", "time_d2h"), plotting.SKY, ""),
@@ -34,7 +33,7 @@ def dataset(errors):
 
 def kernel(errors):
     """``E64``: the smallest of the papers' kernels that so many errors fit in."""
-    return f"E{next(limit for limit in LIMITS if errors <= limit)}"
+    return next(name for name in PAPER_KERNELS if errors <= int(name[1:]))
 
 
 def shown(races):
