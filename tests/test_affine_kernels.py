@@ -1,7 +1,6 @@
 """Gap-affine WFA, reference and CPU, against the judge."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from wfa_kernels.cpu import affine_wfa
 from wfa_kernels.reference import affine_wfa as reference
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
-ROOT = Path(__file__).resolve().parents[1]
 PLENTY = 2**28
 USUAL = Affine(4, 6, 2)
 
