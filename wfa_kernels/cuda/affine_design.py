@@ -1,7 +1,5 @@
 """The fast design of gap-affine alignment: narrow bands one thread a pair, then wide ones several threads a pair."""
 
-import numpy as np
-
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda import affine_bits, banded
 from wfa_kernels.cuda.affine_bits import WORD
@@ -72,19 +70,19 @@ class AffineDesign(banded.Banded):
             return banded.FILLING_PAIRS // 2
         return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernels of a level."""
         if level < len(self.BANDS):
-            super().launch(level, queue, after, batch, traced, stream)
+            super().launch(level, queue, after, batch, traced)
         else:
-            self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced, stream)
+            self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
 
-    def _launch_strips(self, threads, reach, queue, after, batch, traced, stream):
+    def _launch_strips(self, threads, reach, queue, after, batch, traced):
         """Launch both kernels, on as many pairs at a time as there is scratch memory for.
 
         Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
         """
-        words = batch.scratch.view(np.uint32)
+        words, launch = batch.slot.scratch_words, batch.slot.launch
         reach = _capped(reach, batch.longest)
         part = self._pair_words(threads, reach, batch.longest, traced)
         group = BLOCK // threads
@@ -94,13 +92,15 @@ class AffineDesign(banded.Banded):
         room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
         for first in range(0, batch.pairs, room):
             count = min(room, batch.pairs - first)
-            make_forward(self.penalties, traced)[-(-count // group), BLOCK, stream](
-                *batch.input, queue, after, first, count, threads, reach, batch.slot.scores, words, part
-            )
+            launch(
+                make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
+                count, threads, reach, batch.slot.scores, words, part,
+            )  # fmt: skip
             if traced and reach >= 0:
-                make_backward(self.penalties)[-(-count // BLOCK), BLOCK, stream](
-                    *batch.input, queue, first, count, reach, *batch.output, words, part
-                )
+                launch(
+                    make_backward(self.penalties), -(-count // BLOCK), BLOCK, *batch.input, queue, first, count, reach,
+                    *batch.output, words, part,
+                )  # fmt: skip
 
     def _pair_words(self, threads, reach, longest, traced):
         """uint32 words that are kept of a pair of sequences of up to ``longest`` letters."""

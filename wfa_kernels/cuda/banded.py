@@ -163,16 +163,15 @@ class Banded:
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
         return next((i for i, band in enumerate(self.BANDS) if 2 * band >= longest), len(self.BANDS) - 1)
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
         blocks = min(_BLOCKS, batch.blocks)
         if traced:
             blocks = max(1, min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest)))
-        self.kernel(self.BANDS[level], traced)[blocks, THREADS, stream](
-            *batch.input, queue, after, *batch.output, batch.scratch
-        )
+        kernel = self.kernel(self.BANDS[level], traced)
+        batch.slot.launch(kernel, blocks, THREADS, *batch.input, queue, after, *batch.output, batch.scratch)
 
-    def finish(self, batch, stream):
+    def finish(self, batch):
         """Nothing: the kernels leave runs themselves."""
 
     def _block_words(self, band, longest):

@@ -219,17 +219,18 @@ class EditWfa:
         """All kernels."""
         return len(LIMITS) - 1
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
         blocks = batch.pairs if queue < 0 else min(batch.pairs, _QUEUE_BLOCKS)
         kernel = make_kernel(LIMITS[level], traced)
-        kernel[blocks, self.block_threads[level], stream, packed_bytes(batch.longest)](
-            *batch.input, queue, after, batch.slot.scores, batch.scratch
-        )
+        batch.slot.launch(
+            kernel, blocks, self.block_threads[level], *batch.input, queue, after, batch.slot.scores, batch.scratch,
+            shared_bytes=packed_bytes(batch.longest),
+        )  # fmt: skip
 
-    def finish(self, batch, stream):
+    def finish(self, batch):
         """Launch what turns the vectors of all pairs into runs."""
-        vectors_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output, batch.scratch)
+        batch.slot.launch(vectors_to_runs, batch.blocks, THREADS, *batch.input, *batch.output, batch.scratch)
 
 
 def kernel_facts(longest, choice, traced):

@@ -140,12 +140,12 @@ class GlobalWfa:
         self.bytes = min(_MOST_BYTES, most_bytes)
         self.offsets = self.operations = None
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernel with many blocks, or with as many as have memory for the batch's longest pair."""
         blocks = BLOCKS if level == 0 else self._blocks(batch.longest, traced)
         limit = min(batch.longest, self._limit(blocks, traced))
         self._allocate(blocks * 2 * (2 * limit + 2 * _BORDER + 1), traced)
-        make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, stream](
+        make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, batch.slot.compute](
             *batch.input, queue, after, *batch.output, limit, self.offsets, self.operations
         )
 

@@ -18,6 +18,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS, TAIL_WORDS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
@@ -78,11 +79,13 @@ class _Slot:
         # A CIGAR has no more runs than its pair has letters.
         self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
         self.scratch = device_array(scratch_words, np.uint64)
+        self.scratch_words = self.scratch.view(np.uint32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
         self.tallies = pinned_array(levels + 1, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
+        self.launch = Launcher(self.compute)
         self.told, self.summed, self.beyond_done = cuda.event(), cuda.event(), cuda.event()
         self._never = cuda.event()
         self.forget()
@@ -163,9 +166,9 @@ class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
     design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
-    the one to begin with; ``launch(level, queue, after, batch, traced, stream)``, which launches one on the pairs of a
+    the one to begin with; ``launch(level, queue, after, batch, traced)``, which launches one on the pairs of a
     queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
-    arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
+    arrays); ``finish(batch)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
     uint64 words of scratch memory for full speed; ``longest(scratch words)``, of the longest sequence that can be done;
     and ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
     beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
@@ -372,7 +375,7 @@ class Stream:
         ended = self._span("time_kernel", batch, stream)
         self._align(batch, range(batch.first_level, min(batch.last_level + 1, self.own_levels)), self.design, 0)
         if self.traced:
-            self.design.finish(batch, stream)
+            self.design.finish(batch)
         beyond = range(max(batch.first_level, self.own_levels), batch.last_level + 1)
         if beyond:
             self._align_beyond(batch, beyond, stream)
@@ -387,13 +390,14 @@ class Stream:
         device.clear(slot.queues, self.levels + 2, stream)
         if not batch.packed:
             words = [-(-len(letters) // LETTERS) for letters in batch.sources]
-            packing.pack_letters[-(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, stream](
-                slot.ascii[0], words[0], slot.ascii[1], words[1], *slot.planes, *slot.odd, slot.flag, batch.number + 1
-            )
+            slot.launch(
+                packing.pack_letters, -(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, slot.ascii[0], words[0],
+                slot.ascii[1], words[1], *slot.planes, *slot.odd, slot.flag, batch.number + 1,
+            )  # fmt: skip
         # The flag holds the number, from 1, of a batch with letters that have no code; packed letters all have one.
-        compaction.place_pairs[blocks, THREADS, stream](
-            batch.pairs, slot.shape, slot.place, slot.queues, slot.scores, *slot.odd, slot.flag,
-            _NO_BATCH if batch.packed else batch.number + 1,
+        slot.launch(
+            compaction.place_pairs, blocks, THREADS, batch.pairs, slot.shape, slot.place, slot.queues, slot.scores,
+            *slot.odd, slot.flag, _NO_BATCH if batch.packed else batch.number + 1,
         )  # fmt: skip
         ended()
 
@@ -402,7 +406,7 @@ class Stream:
         for level in levels:
             queue = level if level > batch.first_level else ALL_PAIRS
             after = level + 1 if level < batch.last_level else self.levels
-            kernels.launch(level - before, queue, after, batch, self.traced, batch.slot.compute)
+            kernels.launch(level - before, queue, after, batch, self.traced)
 
     def _align_beyond(self, batch, levels, stream):
         """Launch the kernels beyond the design's: their memory serves one batch at a time."""
@@ -415,15 +419,15 @@ class Stream:
     def _gather(self, batch, stream):
         """All runs of the batch into one array of CIGARs."""
         slot, count, blocks = batch.slot, batch.pairs, batch.blocks
-        compaction.sum_blocks[blocks, THREADS, stream](count, slot.scores, slot.counts, slot.sums)
+        slot.launch(compaction.sum_blocks, blocks, THREADS, count, slot.scores, slot.counts, slot.sums)
         if self.summed is not None:  # where the CIGARs of the batch before end
             self.summed.wait(stream)
-        compaction.scan_sums[1, compaction.SCAN_THREADS, stream](blocks, slot.sums, self.filled, batch.number)
+        slot.launch(compaction.scan_sums, 1, compaction.SCAN_THREADS, blocks, slot.sums, self.filled, batch.number)
         self.summed = slot.summed
         self.summed.record(stream)
-        compaction.gather_runs[blocks, THREADS, stream](
-            count, slot.scores, slot.counts, slot.runs_at, slot.runs, slot.sums, self.filled, batch.number,
-            slot.ends, slot.cigars,
+        slot.launch(
+            compaction.gather_runs, blocks, THREADS, count, slot.scores, slot.counts, slot.runs_at, slot.runs,
+            slot.sums, self.filled, batch.number, slot.ends, slot.cigars,
         )  # fmt: skip
 
     def _fetch(self, batch, scores, ends):
