@@ -15,10 +15,11 @@ _MOST_WORDS = 72
 #: (threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a limit
 #: costs twice; the last holds whole matrices of the longest pairs. A third of the reach in threads is kept busy.
 _REACHES = (
-    (4, 9), (4, 11), (4, 13), (4, 16), (8, 20), (8, 25), (8, 30), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512),
-    (32, 2048),
+    (4, 9), (4, 12), (4, 16), (8, 21), (8, 28), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512), (32, 2048)
 )  # fmt: skip
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
+#: Part of a batch's long pairs that may be left to a wider reach.
+_FEW_LONG_PAIRS = 0.03
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
 
@@ -56,6 +57,10 @@ class AffineDesign(banded.Banded):
             words = self._pair_words(threads, reach, longest, traced)
             wanted.append(groups * (BLOCK // threads) * words // 2 + 1)
         return max(wanted)
+
+    def tolerated_failures(self, level):
+        """See stream.Stream. What is left of long pairs takes as long as all of them, be they few."""
+        return super().tolerated_failures(level) if level < len(self.BANDS) else _FEW_LONG_PAIRS
 
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""

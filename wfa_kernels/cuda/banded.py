@@ -159,6 +159,10 @@ class Banded:
         """Pairs that a batch is to have at least: the wire is the limit, and that needs no larger ones."""
         return 0
 
+    def tolerated_failures(self, level):
+        """See stream.Stream. What is left costs little more than it would with the others."""
+        return 0.3
+
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
         return next((i for i, band in enumerate(self.BANDS) if 2 * band >= longest), len(self.BANDS) - 1)

@@ -215,6 +215,10 @@ class EditWfa:
         """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
         return 0
 
+    def tolerated_failures(self, level):
+        """See stream.Stream. What is left costs little more than it would with the others."""
+        return 0.3
+
     def last_likely_level(self, longest):
         """All kernels."""
         return len(LIMITS) - 1

@@ -33,8 +33,6 @@ _BATCHES = 1 << 20
 _NO_BATCH = -1
 #: Part of the device memory for the batches; the kernels have the rest.
 _BATCHES_SHARE = 0.5
-#: A level is left out for the batches to come when it fails on more than this part of a batch.
-_TOO_MANY_FAIL = 0.3
 #: Pairs of a batch, as a part of it, that may be left over before every kernel is launched again.
 _FEW = 0.001
 #: Ordinary memory is brought into page-locked memory by several threads: one does not keep up with the wire.
@@ -170,7 +168,8 @@ class Stream:
     queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
     arrays); ``finish(batch)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
     uint64 words of scratch memory for full speed; ``longest(scratch words)``, of the longest sequence that can be done;
-    and ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
+    ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need; and
+    ``tolerated_failures(level)``, the part of a batch above which a kernel that fails on it is left out for the next.
     beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
@@ -471,7 +470,10 @@ class Stream:
     def _choose_levels(self, batch, tallies):
         """First and last kernel of the next batches, from how many pairs had to go on to each in this one."""
         failed = tallies[batch.first_level + 1 : batch.last_level + 1]
-        useless = max((1 + i for i, count in enumerate(failed) if count > _TOO_MANY_FAIL * batch.pairs), default=0)
+        useless = 0  # kernels to leave out
+        for i, count in enumerate(failed[: self.own_levels - batch.first_level]):
+            if count > self.design.tolerated_failures(batch.first_level + i) * batch.pairs:
+                useless = i + 1
         if useless:
             self.first_level = max(self.first_level, batch.first_level + useless)
         elif batch.trial:
