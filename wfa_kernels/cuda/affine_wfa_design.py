@@ -1,0 +1,173 @@
+"""WFA-GPU's design of gap-affine alignment (see stream.Stream): how much memory each launch of affine_wfa gets.
+
+As the thesis has it (4.2), the first launch has memory for a conservative estimate of the errors, 10 % of the longest
+sequence, each the dearest there is, and so for many pairs at once. What is over that goes to a second launch with fewer
+blocks and larger shares, then to a third with as few as the worst pair asks for, and then to the host.
+"""
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from wfa_kernels.cuda import device
+from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rows
+from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.packing import MAX_LENGTH
+
+#: Errors that the first launch has memory for, in a hundred letters.
+_ERRORS = 10
+#: Least reach of the first launch: short pairs may be anything.
+_LEAST_REACH = 16
+#: Shared memory of a block for its central diagonals, unless their number is given, and what every GPU offers.
+_CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
+#: Blocks that run at once: so many on each of 132 processors, by what their registers and shared memory allow.
+_PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
+#: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, within these.
+_LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 4)
+#: Blocks of the second launch: in the simulator, where blocks run one after another, two do.
+_WIDE_BLOCKS = 2 if device.simulated() else _PROCESSORS
+#: Largest rings, in rows: larger penalties make many wavefronts for few cells.
+_MOST_ROWS = 512
+#: Most device memory that is asked for so that the worst pair fits, in int32.
+_MOST_WORDS = 1 << 30
+_MOST_BT_BLOCKS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one block of a launch has, in the terms of affine_wfa.make_kernel; part in int32."""
+
+    central: int
+    reach: int
+    capacity: int
+    part: int
+
+    @property
+    def wide(self):
+        return self.reach > self.central
+
+
+class AffineWfa:
+    """See stream.Stream. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign."""
+
+    first_level = 0
+
+    def __init__(self, penalties, choice):
+        self.unit = gcd(*penalties)
+        self.triple = tuple(penalty // self.unit for penalty in penalties)
+        self.choice = choice
+        fits = rows(self.triple) <= _MOST_ROWS
+        self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
+
+    def scratch_words(self, pairs, longest, traced):
+        """For as many blocks of the first launch as run at once, and for one of the last."""
+        share = self.estimated(longest, traced)
+        many = min(pairs, self._resident(share, traced)) * share.part
+        return (POOL + max(many, min(self.worst(longest, traced).part, _MOST_WORDS))) // 2 + 1
+
+    def longest(self, scratch_words):
+        """Letters of the longest sequence: a pair that there is no memory for is handed on."""
+        return MAX_LENGTH
+
+    def last_likely_level(self, longest):
+        """All kernels."""
+        return len(self.NAMES) - 1
+
+    def launch(self, level, queue, after, batch, traced, stream):
+        """Launch the kernel on a batch; the pool begins anew."""
+        device.clear(batch.scratch, 1, stream)
+        blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
+        make_kernel(self.triple, share.wide, traced)[
+            blocks, self.threads(share), stream, chip_bytes(self.triple, share.central, traced)
+        ](
+            *batch.input, queue, after, *batch.output, self.unit, share.central, share.reach, share.capacity,
+            share.part, batch.scratch.view(np.int32), batch.scratch.view(np.uint32),
+        )  # fmt: skip
+
+    def finish(self, batch, stream):
+        """Launch what makes runs of the BT-blocks of all pairs."""
+        blocks_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output)
+
+    def plan(self, level, scratch_words, pairs, longest, traced):
+        """(blocks, Share of each) of a launch within so many uint64 words; with a reach below 0 none fits."""
+        words = 2 * scratch_words - POOL
+        if level == 0:
+            share = self.estimated(longest, traced)
+            blocks = min(pairs, self._resident(share, traced), words // max(1, share.part))
+        else:
+            blocks = min(pairs, _WIDE_BLOCKS)
+            if level == 2:
+                blocks = max(1, min(blocks, words // max(1, self.worst(longest, traced).part)))
+            share = self._within(words // blocks, longest, traced)
+        return (blocks, share) if blocks else (1, Share(share.central, -1, 0, 0))
+
+    def threads(self, share):
+        """Threads of a block."""
+        if self.choice.block_threads is not None:
+            return self.choice.block_threads
+        wanted = 1 << ((2 * share.reach + 1) // _DIAGONALS).bit_length()
+        return max(_LEAST_THREADS, min(_MOST_THREADS, wanted))
+
+    def estimated(self, longest, traced):
+        """The Share for the estimated errors of sequences of up to so many letters."""
+        x, o, e = self.triple
+        score = -(-longest * _ERRORS // 100) * max(x, o + e)
+        reach = min(longest, max(_LEAST_REACH, self._reach(score)))
+        return self._share(reach, self._bt_blocks(max(score, o + e * reach)), traced)
+
+    def worst(self, longest, traced):
+        """The Share for any pair of sequences of up to so many letters."""
+        x, o, e = self.triple
+        dearest = min(x * longest + o + e * longest, 2 * (o + e * longest))
+        return self._share(longest, self._bt_blocks(dearest), traced)
+
+    def _reach(self, score):
+        """Furthest diagonal of a score."""
+        _, o, e = self.triple
+        return max(0, score - o) // e
+
+    def _bt_blocks(self, score):
+        """About as many BT-blocks as the wavefronts up to a score fill: a block every 16 operations, three a diagonal.
+
+        Measured on random pairs: 0.94 of that, as some diagonals stay unreached. Within this an eighth is to spare.
+        """
+        if self.choice.bt_blocks is not None:
+            return self.choice.bt_blocks
+        _, _, e = self.triple
+        reach = self._reach(score)
+        diagonals = score + 1 + e * reach * (reach + 1)
+        return min(_MOST_BT_BLOCKS, 3 * diagonals // OPERATIONS * 9 // 8 + OPERATIONS)
+
+    def _share(self, reach, capacity, traced):
+        central, capacity = min(reach, self._central(traced)), capacity if traced else 0
+        return Share(central, reach, capacity, self._ring_words(reach, traced) * (reach > central) + 2 * capacity)
+
+    def _within(self, words, longest, traced):
+        """The Share of a block with so many int32, half of them at most for its diagonals if it needs a BT-buffer."""
+        held = (words // 2 if traced else words) // self._ring_words(0, traced)
+        reach = min(longest, max(self._central(traced), (held - 1) // 2))
+        share = self._share(reach, 0, traced)
+        if not traced:
+            return share
+        capacity = min(self.worst(longest, traced).capacity, (words - share.part) // 2)
+        return Share(share.central, reach, capacity, words)
+
+    def _ring_words(self, reach, traced):
+        return cell_words(traced) * rows(self.triple) * (2 * reach + 1)
+
+    def _central(self, traced):
+        """Diagonals on each side of diagonal 0 in shared memory."""
+        given = self.choice.central_diagonals
+        diagonal = chip_bytes(self.triple, 0, traced)
+        most = _CHIP_BYTES // diagonal if given is None else min(given, _MOST_CHIP_BYTES // diagonal)
+        return max(0, (most - 1) // 2)
+
+    def _resident(self, share, traced):
+        """Blocks that run at once on an H100 or H200."""
+        if device.simulated():
+            return _WIDE_BLOCKS
+        bytes_of_block = chip_bytes(self.triple, share.central, traced) + 1024
+        some = min(_BLOCKS, _RESIDENT_THREADS // self.threads(share), _RESIDENT_BYTES // bytes_of_block)
+        return _PROCESSORS * max(1, some)
