@@ -121,7 +121,8 @@ def make_next(triple, read, write, traced):
 
     @cuda.jit(device=True, inline="always")
     def next_cells(
-        chip, memory, where, sources, here, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity, shared
+        chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity,
+        shared,
     ):  # fmt: skip
         replaced, opened, longer, reach_x, reach_o, reach_e = sources
         limit, fits = min(n, m + k), True
@@ -142,8 +143,10 @@ def make_next(triple, read, write, traced):
             row += int32(gap_ring)
             step += int32(2)
         h, operation = _inside(best >> int32(2), limit), best & int32(3)
+        if s == int32(0):
+            h = int32(0)
         if h >= int32(0):
-            if traced:
+            if traced and s > int32(0):
                 source = replaced
                 if operation != int32(REPLACED):
                     source = here[1] if operation == int32(INSERTED) else here[1] + int32(gap_ring)
@@ -179,15 +182,6 @@ def make_kernel(triple, wide, traced):
             far = int32(uint32(s - o) // uint32(e))
         return far if s >= int32(0) else int32(-1)
 
-    @cuda.jit(device=True, inline="always")
-    def begin(chip, memory, where, h):
-        write(chip, memory, where, int32(0), int32(0), h)
-        write(chip, memory, where, int32(ring), int32(0), int32(UNREACHED))
-        write(chip, memory, where, int32(ring + gap_ring), int32(0), int32(UNREACHED))
-        if traced:
-            write(chip, memory, where, int32(every), int32(0), int32(0))
-            write(chip, memory, where, int32(2 * every), int32(0), int32(0))
-
     def affine_wfa(
         pattern, text, pairs, shape, place, queues, queue, after, scores, runs_at, counts, runs, unit, central_,
         reach_, capacity, part, memory, words,
@@ -209,12 +203,11 @@ def make_kernel(triple, wide, traced):
             if queue >= 0 or scores[i] != int32(ODD):  # the same for all threads of the block
                 m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
                 pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
-                if thread == 0:
-                    begin(chip, memory, where, matches_on(pattern, pattern_at, text, text_at, min(m, n)))
-                cuda.syncthreads()
-                final, s, slot, gap_slot = n - m, int32(0), int32(0), int32(0)
-                failed = reach < int32(0)
-                reached = final == int32(0) and read(chip, memory, where, int32(0), int32(0)) >= n
+                if traced and thread == 0:  # the first cell, which is central, has no operations
+                    chip[int32(every * (2 * central + 1) + central)] = int32(0)
+                    chip[int32(2 * every * (2 * central + 1) + central)] = int32(0)
+                final, s, slot, gap_slot = n - m, int32(-1), int32(-1), int32(-1)
+                failed, reached = reach < int32(0), False
                 while not reached and not failed:
                     s += int32(1)
                     slot = slot + int32(1) if slot < int32(ring - 1) else int32(0)
@@ -232,7 +225,7 @@ def make_kernel(triple, wide, traced):
                         k, over = lo + thread, int32(0)
                         while k <= hi:
                             room = next_cells(
-                                chip, memory, where, sources, here, k, m, n, pattern, pattern_at, text, text_at,
+                                chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at,
                                 words, first, capacity, shared,
                             )  # fmt: skip
                             over |= int32(0) if room else int32(1)
