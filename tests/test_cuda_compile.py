@@ -25,7 +25,17 @@ def kernels():
     """{name: (kernel, signature)} of every kernel there is."""
     from numba import types
 
-    from wfa_kernels.cuda import affine_bits, affine_strips, banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
+    from wfa_kernels.cuda import (
+        affine_bits,
+        affine_strips,
+        affine_wfa,
+        affine_wfa_trace,
+        banded_bpm,
+        compaction,
+        edit_wfa,
+        edit_wfa_global,
+        packing,
+    )
 
     words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
     pairs, table = types.int64, types.int32[:, ::1]
@@ -42,6 +52,7 @@ def kernels():
             (pairs, numbers, words, words, words, places, places, pairs, places, words),
         ),
         "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
+        "blocks_to_runs": (affine_wfa_trace.blocks_to_runs, (*batch, *output)),
     }
     for traced in (False, True):
         for band in banded_bpm.BANDS:
@@ -51,6 +62,10 @@ def kernels():
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         strips = affine_strips.make_forward(AFFINE, traced)
         found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 4, numbers, words, pairs)
+        for wide in (False, True):
+            name = f"wfa_{'wide' if wide else 'chip'}_{traced}"
+            kernel = affine_wfa.make_kernel(AFFINE, wide, traced)
+            found[name] = kernel, (*batch, *queues, *output, *[pairs] * 5, numbers, words)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
@@ -60,10 +75,11 @@ def kernels():
     return found
 
 
-NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs")
+NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs", "blocks_to_runs")
 NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
+NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
 NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back")
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
@@ -73,6 +89,7 @@ MOST_REGISTERS = {
     "affine_192": 128,
     "affine_384": 255,
     "strips": 96,
+    "wfa_wide": 96,
 }
 
 

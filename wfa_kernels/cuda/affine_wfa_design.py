@@ -5,7 +5,7 @@ sequence, each the dearest there is, and so for many pairs at once. What is over
 blocks and larger shares, then to a third with as few as the worst pair asks for, and then to the host.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 import numpy as np
@@ -145,14 +145,15 @@ class AffineWfa:
         return Share(central, reach, capacity, self._ring_words(reach, traced) * (reach > central) + 2 * capacity)
 
     def _within(self, words, longest, traced):
-        """The Share of a block with so many int32, half of them at most for its diagonals if it needs a BT-buffer."""
+        """The Share of a block with so many int32: where they are not enough for any pair, half for its diagonals."""
+        worst = self.worst(longest, traced)
+        if worst.part <= words:
+            return worst
         held = (words // 2 if traced else words) // self._ring_words(0, traced)
         reach = min(longest, max(self._central(traced), (held - 1) // 2))
         share = self._share(reach, 0, traced)
-        if not traced:
-            return share
-        capacity = min(self.worst(longest, traced).capacity, (words - share.part) // 2)
-        return Share(share.central, reach, capacity, words)
+        capacity = min(worst.capacity, (words - share.part) // 2) if traced else 0
+        return replace(share, capacity=capacity, part=share.part + 2 * capacity)
 
     def _ring_words(self, reach, traced):
         return cell_words(traced) * rows(self.triple) * (2 * reach + 1)
