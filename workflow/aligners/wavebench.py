@@ -17,7 +17,7 @@ _KERNELS = {
 #: Threads per block of the papers' design that are raced (journal Table 4).
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
-_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa"), Affine: ("affine_", "instructions", "gates")}
+_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa_global"), Affine: ("affine_", "instructions", "gates")}
 _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
@@ -159,7 +159,7 @@ def imported(starts, device):
 def adapters():
     """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory."""
     on_cpu = [*(Wavebench(algorithm) for algorithm in _KERNELS), Wavebench("wfa", pool=True)]
-    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast")
+    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
     on_gpu = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
     swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
     return on_cpu + on_gpu + [WavebenchGpu(Edit, "fast", "packed"), *swept]
