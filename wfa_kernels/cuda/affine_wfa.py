@@ -26,7 +26,7 @@ the next kernel, and after the last one to the host.
 
 from functools import cache
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cuda.affine_wfa_trace import leave_chain, push
 from wfa_kernels.cuda.compaction import ODD, send_on
@@ -65,32 +65,41 @@ def take(memory, shared, thread):
 @cuda.jit(device=True, inline="always")
 def _back(slot, distance, ring):
     """Row of a ring ``distance`` scores before row ``slot``."""
-    return int32(slot - distance) if slot >= distance else int32(slot - distance + ring)
+    return int32(slot - distance) if slot >= distance else int32(int32(slot - distance) + ring)
 
 
 @cuda.jit(device=True, inline="always")
 def _inside(h, limit):
     """The offset, if there is such a cell on its diagonal."""
-    return int32(h) if int32(0) <= h <= limit else int32(UNREACHED)
+    return h if int32(0) <= h <= limit else int32(UNREACHED)
+
+
+@cuda.jit(device=True, inline="always")
+def _coded(h, code, bits):
+    """An offset with a code in its low bits, so that the greatest of several tells where it came from."""
+    return int32(int32(h << int32(bits)) | int32(code))
 
 
 def make_access(wide):
-    """(read, write) of an int32 of a row; where: (central, reach, start of the block's part of the memory)."""
+    """(read, write) of an int32 of a row. where: central, 2 * central + 1, reach, 2 * reach + 1, the block's memory.
+
+    Numba takes no care of the sign of unsigned indices, which saves four instructions an access.
+    """
 
     @cuda.jit(device=True, inline="always")
     def read(chip, memory, where, row, k):
-        central, reach, first = where
+        central, width, reach, far_width, first = where
         if wide and abs(k) > central:
-            return memory[first + int64(row) * int64(2 * reach + 1) + int64(reach + k)]
-        return chip[int32(row * (2 * central + 1) + central + k)]
+            return memory[uint64(first + int64(row) * int64(far_width) + int64(reach + k))]
+        return chip[uint32(row * width + central + k)]
 
     @cuda.jit(device=True, inline="always")
     def write(chip, memory, where, row, k, value):
-        central, reach, first = where
+        central, width, reach, far_width, first = where
         if wide and abs(k) > central:
-            memory[first + int64(row) * int64(2 * reach + 1) + int64(reach + k)] = value
+            memory[uint64(first + int64(row) * int64(far_width) + int64(reach + k))] = value
         else:
-            chip[int32(row * (2 * central + 1) + central + k)] = value
+            chip[uint32(row * width + central + k)] = value
 
     return read, write
 
@@ -98,25 +107,25 @@ def make_access(wide):
 def make_next(triple, read, write, traced):
     """The device function that computes the cells of one diagonal: whether the BT-buffer had room.
 
-    where: see make_access. sources: rows of M[s - x], M[s - o - e] and I[s - e], and how far the diagonals of each of
-    these scores reach, below 0 for none. here: rows of M[s] and I[s].
+    where: see make_access. sources: of M[s - x], M[s - o - e] and I[s - e], each the row and the lowest and the highest
+    diagonal, in this order: rows, lowest, highest. here: rows of M[s] and I[s].
     """
     every, gap_ring = rows(triple), rings(triple)[1]
 
     @cuda.jit(device=True, inline="always")
-    def offset(chip, memory, where, row, k, m, n, gaps):
-        if k < -min(m, gaps) or k > min(n, gaps):
+    def offset(chip, memory, where, row, k, lowest, highest):
+        if k < lowest or k > highest:
             return int32(UNREACHED)
         return read(chip, memory, where, row, k)
 
     @cuda.jit(device=True, inline="always")
     def pushed(chip, memory, where, source, row, k, operation, buffer, first, capacity, shared):
         """The BT-block of a source, (row, diagonal), with an operation more becomes that of a cell."""
-        block = read(chip, memory, where, source[0] + every, source[1])
-        previous = read(chip, memory, where, source[0] + 2 * every, source[1])
+        block = read(chip, memory, where, int32(source[0] + int32(every)), source[1])
+        previous = read(chip, memory, where, int32(source[0] + int32(2 * every)), source[1])
         block, previous, fits = push(block, previous, operation, buffer, first, capacity, shared)
-        write(chip, memory, where, row + every, k, block)
-        write(chip, memory, where, row + 2 * every, k, previous)
+        write(chip, memory, where, int32(row + int32(every)), k, block)
+        write(chip, memory, where, int32(row + int32(2 * every)), k, previous)
         return fits
 
     @cuda.jit(device=True, inline="always")
@@ -124,36 +133,37 @@ def make_next(triple, read, write, traced):
         chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity,
         shared,
     ):  # fmt: skip
-        replaced, opened, longer, reach_x, reach_o, reach_e = sources
-        limit, fits = min(n, m + k), True
-        best = (offset(chip, memory, where, replaced, k, m, n, reach_x) + int32(1)) << int32(2) | int32(REPLACED)
+        replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e = sources
+        limit, fits = min(n, int32(m + k)), True
+        h = int32(offset(chip, memory, where, replaced, k, low_x, high_x) + int32(1))
+        best = _coded(h, REPLACED, 2)
         gap, row, step = longer, here[1], int32(-1)
         while step <= int32(1):  # first I, from diagonal k - 1, then D, from k + 1: written once, they compile faster
-            reached = offset(chip, memory, where, opened, k + step, m, n, reach_o) << int32(1) | int32(1)
-            reached = max(reached, offset(chip, memory, where, gap, k + step, m, n, reach_e) << int32(1))
-            h = _inside((reached >> int32(1)) + (int32(1) - step) // int32(2), limit)
+            beside, code = int32(k + step), int32(int32(REPLACED) + step)
+            reached = _coded(offset(chip, memory, where, opened, beside, low_o, high_o), 1, 1)
+            reached = max(reached, _coded(offset(chip, memory, where, gap, beside, low_e, high_e), 0, 1))
+            h = _inside(int32(int32(reached >> int32(1)) + int32(step < int32(0))), limit)
             write(chip, memory, where, row, k, h)
-            best = max(best, h << int32(2) | int32(REPLACED + step))
+            best = max(best, _coded(h, code, 2))
             if traced and h >= int32(0):
-                source = (opened if reached & int32(1) else gap), k + step
-                fits = fits and pushed(
-                    chip, memory, where, source, row, k, int32(REPLACED + step), buffer, first, capacity, shared
-                )
-            gap += int32(gap_ring)
-            row += int32(gap_ring)
-            step += int32(2)
-        h, operation = _inside(best >> int32(2), limit), best & int32(3)
+                source = (opened if reached & int32(1) else gap), beside
+                fits = fits and pushed(chip, memory, where, source, row, k, code, buffer, first, capacity, shared)
+            gap = int32(gap + int32(gap_ring))
+            row = int32(row + int32(gap_ring))
+            step = int32(step + int32(2))
+        h, operation = _inside(int32(best >> int32(2)), limit), best & int32(3)
         if s == int32(0):
             h = int32(0)
         if h >= int32(0):
             if traced and s > int32(0):
-                source = replaced
+                source_row = replaced
                 if operation != int32(REPLACED):
-                    source = here[1] if operation == int32(INSERTED) else here[1] + int32(gap_ring)
+                    source_row = here[1] if operation == int32(INSERTED) else int32(here[1] + int32(gap_ring))
                 fits = fits and pushed(
-                    chip, memory, where, (source, k), here[0], k, int32(REPLACED), buffer, first, capacity, shared
+                    chip, memory, where, (source_row, k), here[0], k, int32(REPLACED), buffer, first, capacity, shared
                 )
-            h += matches_on(pattern, pattern_at + h - k, text, text_at + h, limit - h)
+            v = int32(h - k)
+            h = int32(h + matches_on(pattern, int32(pattern_at + v), text, int32(text_at + h), int32(limit - h)))
         write(chip, memory, where, here[0], k, h)
         return fits
 
@@ -175,12 +185,14 @@ def make_kernel(triple, wide, traced):
     next_cells = make_next(triple, read, write, traced)
 
     @cuda.jit(device=True, inline="always")
-    def reach_of(s):
-        """How far the diagonals of a score reach, below 0 where there are none."""
+    def diagonals(s, m, n):
+        """The lowest and the highest diagonal of a score; 1 and -1 where there are none."""
         far = int32(0)
         if s >= int32(o + e):
             far = int32(uint32(s - o) // uint32(e))
-        return far if s >= int32(0) else int32(-1)
+        if s < int32(0):
+            far = int32(-1)
+        return int32(-min(m, far)), min(n, far)
 
     def affine_wfa(
         pattern, text, pairs, shape, place, queues, queue, after, scores, runs_at, counts, runs, unit, central_,
@@ -190,8 +202,9 @@ def make_kernel(triple, wide, traced):
         shared = cuda.shared.array(2, int32)
         thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         central, reach = int32(central_), int32(reach_)
-        where = central, reach, int64(POOL) + int64(cuda.blockIdx.x) * part
-        first = where[2] + part - int64(2) * capacity  # the BT-buffer
+        own = int64(POOL) + int64(cuda.blockIdx.x) * part
+        where = central, int32(2 * central + 1), reach, int32(2 * reach + 1), own
+        first = own + part - int64(2) * capacity  # the BT-buffer
         waiting = int64(pairs)
         if queue >= 0:
             waiting = int64(queues[0, queue])
@@ -212,24 +225,25 @@ def make_kernel(triple, wide, traced):
                     s += int32(1)
                     slot = slot + int32(1) if slot < int32(ring - 1) else int32(0)
                     gap_slot = gap_slot + int32(1) if gap_slot < int32(gap_ring - 1) else int32(0)
-                    far = reach_of(s)
-                    lo, hi = -min(m, far), min(n, far)
-                    failed = max(-lo, hi) > reach
+                    lo, hi = diagonals(s, m, n)
+                    failed = max(int32(-lo), hi) > reach
                     if not failed:
+                        (low_x, high_x), (low_o, high_o) = diagonals(s - x, m, n), diagonals(s - o - e, m, n)
+                        low_e, high_e = diagonals(s - e, m, n)
                         sources = (
                             _back(slot, int32(x), int32(ring)), _back(slot, int32(o + e), int32(ring)),
-                            int32(ring) + _back(gap_slot, int32(e), int32(gap_ring)),
-                            reach_of(s - x), reach_of(s - o - e), reach_of(s - e),
+                            int32(int32(ring) + _back(gap_slot, int32(e), int32(gap_ring))),
+                            low_x, low_o, low_e, high_x, high_o, high_e,
                         )  # fmt: skip
-                        here = slot, int32(ring) + gap_slot
-                        k, over = lo + thread, int32(0)
+                        here = slot, int32(int32(ring) + gap_slot)
+                        k, over = int32(lo + thread), int32(0)
                         while k <= hi:
                             room = next_cells(
                                 chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at,
                                 words, first, capacity, shared,
                             )  # fmt: skip
                             over |= int32(0) if room else int32(1)
-                            k += threads
+                            k = int32(k + threads)
                         if traced:
                             failed = cuda.syncthreads_or(over) != 0
                         else:

@@ -10,7 +10,7 @@ room for the pair's runs; a second kernel, one thread per pair, makes the runs o
 operations (thesis Algorithm 6), and no run is written where a block has not been read yet.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import MATCH
 from wfa_kernels.cuda.edit_wfa import REPLACED, put_after, put_operation
@@ -34,9 +34,9 @@ def push(block, previous, operation, buffer, first, capacity, used):
         number = cuda.atomic.add(used, 1, 1)
         fits = number < capacity
         if fits:
-            at = first + int64(2) * int64(number)
+            at = uint64(first + int64(2) * int64(number))
             buffer[at] = block
-            buffer[at + int64(1)] = uint32(previous)
+            buffer[at + uint64(1)] = uint32(previous)
         block = uint32(0)
         previous = int32(number + 1)
     return int32(block), int32(previous), fits
