@@ -25,7 +25,7 @@ _CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
 #: Blocks that run at once: so many on each of 132 processors, by what their registers and shared memory allow.
 _PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
 #: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, within these.
-_LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 4)
+_LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 8)
 #: Blocks of the second launch: in the simulator, where blocks run one after another, two do.
 _WIDE_BLOCKS = 2 if device.simulated() else _PROCESSORS
 #: Largest rings, in rows: larger penalties make many wavefronts for few cells.
