@@ -126,6 +126,16 @@ def test_launches_keep_within_their_memory(words, longest, traced):
             assert share.reach == share.central and 2 * share.capacity <= max(share.part, 0)
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_with_its_memory_the_first_launch_fills_the_gpu(traced):
+    design = AffineWfa(USUAL, PaperDesign())
+    for longest, blocks_per_processor in ((150, 17), (1000, 6), (10_000, 4)):
+        words = design.scratch_words(10**6, longest, traced)
+        blocks, share = design.plan(0, words, 10**6, longest, traced)
+        assert blocks >= 132 * blocks_per_processor
+        assert share.reach == -(-longest // 10) * 4 - 3
+
+
 def test_with_its_memory_the_last_launch_takes_any_pair():
     design = AffineWfa(USUAL, PaperDesign())
     for longest in (150, 1000, 5000):

@@ -26,13 +26,13 @@ _CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
 _PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
 #: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, within these.
 _LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 8)
-#: Blocks of the second launch: in the simulator, where blocks run one after another, two do.
-_WIDE_BLOCKS = 2 if device.simulated() else _PROCESSORS
+#: Blocks of a launch in the simulator, where they run one after another.
+SIMULATED_BLOCKS = 2
 #: Largest rings, in rows: larger penalties make many wavefronts for few cells.
 _MOST_ROWS = 512
 #: Most device memory that is asked for so that the worst pair fits, in int32.
 _MOST_WORDS = 1 << 30
-_MOST_BT_BLOCKS = 2**31 - 1
+_MOST_BT_BLOCKS = _MANY = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,12 @@ class Share:
 
     @property
     def wide(self):
+        """Whether diagonals lie in global memory."""
         return self.reach > self.central
+
+    def times_in(self, words):
+        """How many blocks have room in so many int32; there is no end to blocks that need none."""
+        return words // self.part if self.part else _MANY
 
 
 class AffineWfa:
@@ -95,11 +100,11 @@ class AffineWfa:
         words = 2 * scratch_words - POOL
         if level == 0:
             share = self.estimated(longest, traced)
-            blocks = min(pairs, self._resident(share, traced), words // max(1, share.part))
+            blocks = min(pairs, self._resident(share, traced), share.times_in(words))
         else:
-            blocks = min(pairs, _WIDE_BLOCKS)
+            blocks = min(pairs, SIMULATED_BLOCKS if device.simulated() else _PROCESSORS)
             if level == 2:
-                blocks = max(1, min(blocks, words // max(1, self.worst(longest, traced).part)))
+                blocks = max(1, min(blocks, self.worst(longest, traced).times_in(words)))
             share = self._within(words // blocks, longest, traced)
         return (blocks, share) if blocks else (1, Share(share.central, -1, 0, 0))
 
@@ -168,7 +173,7 @@ class AffineWfa:
     def _resident(self, share, traced):
         """Blocks that run at once on an H100 or H200."""
         if device.simulated():
-            return _WIDE_BLOCKS
+            return SIMULATED_BLOCKS
         bytes_of_block = chip_bytes(self.triple, share.central, traced) + 1024
         some = min(_BLOCKS, _RESIDENT_THREADS // self.threads(share), _RESIDENT_BYTES // bytes_of_block)
         return _PROCESSORS * max(1, some)
