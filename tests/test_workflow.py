@@ -106,7 +106,7 @@ def test_each_lane_has_a_plan(lane):
     assert wanted["measured_table"] == 3 and wanted["collect"] == 4
     assert wanted["thesis_tab3"] == wanted["ewfa_tab4"] == wanted["thesis_fig7"] == 1
     assert all((f"race_{name}" in wanted) == chosen.gpu for name in ("ewfa_tab4", "thesis_fig7"))
-    assert wanted["computed_figure"] == 6
+    assert wanted["computed_figure"] == 8
 
 
 @pytest.mark.parametrize(
