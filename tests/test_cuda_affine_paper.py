@@ -133,6 +133,9 @@ def test_with_its_memory_the_first_launch_fills_the_gpu(traced):
         blocks, share = design.plan(0, words, 10**6, longest, traced)
         assert blocks >= 132 * blocks_per_processor
         assert share.reach == -(-longest // 10) * 4 - 3
+        for few in (20, 10**6):  # with little memory the blocks share it
+            blocks, share = design.plan(0, words // 64 + 1, few, longest, traced)
+            assert blocks >= min(few, 132) and share.reach > 0
 
 
 def test_with_its_memory_the_last_launch_takes_any_pair():

@@ -1,8 +1,9 @@
 """WFA-GPU's design of gap-affine alignment (see stream.Stream): how much memory each launch of affine_wfa gets.
 
 As the thesis has it (4.2), the first launch has memory for a conservative estimate of the errors, 10 % of the longest
-sequence, each the dearest there is, and so for many pairs at once. What is over that goes to a second launch with fewer
-blocks and larger shares, then to a third with as few as the worst pair asks for, and then to the host.
+sequence, each the dearest there is, and so for many pairs at once. What is over that goes to a second launch for 30 %,
+then to a third with as few blocks as the worst pair asks for, and then to the host. Where the memory holds the estimate
+for fewer blocks than keep the GPU busy, these get equal parts of it: most pairs have fewer errors.
 """
 
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import MAX_LENGTH
 
-#: Errors that the first launch has memory for, in a hundred letters.
-_ERRORS = 10
+#: Errors that the first two launches have memory for, in a hundred letters.
+_ERRORS = 10, 30
 #: Least reach of the first launch: short pairs may be anything.
 _LEAST_REACH = 16
 #: Shared memory of a block for its central diagonals, unless their number is given, and what every GPU offers.
@@ -26,6 +27,8 @@ _CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
 _PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
 #: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, within these.
 _LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 8)
+#: The second launch is content with one block for 2 ** _FEWER processors.
+_FEWER = 3
 #: Blocks of a launch in the simulator, where they run one after another.
 SIMULATED_BLOCKS = 2
 #: Largest rings, in rows: larger penalties make many wavefronts for few cells.
@@ -67,7 +70,7 @@ class AffineWfa:
         self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
 
     def scratch_words(self, pairs, longest, traced):
-        """For as many blocks of the first launch as run at once, and for one of the last."""
+        """For as many blocks of the first launch as run at once, or for one of the last if that is more."""
         share = self.estimated(longest, traced)
         many = min(pairs, self._resident(share, traced)) * share.part
         return (POOL + max(many, min(self.worst(longest, traced).part, _MOST_WORDS))) // 2 + 1
@@ -96,17 +99,18 @@ class AffineWfa:
         blocks_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output)
 
     def plan(self, level, scratch_words, pairs, longest, traced):
-        """(blocks, Share of each) of a launch within so many uint64 words; with a reach below 0 none fits."""
+        """(blocks, Share of each) of a launch within so many uint64 words."""
         words = 2 * scratch_words - POOL
-        if level == 0:
-            share = self.estimated(longest, traced)
-            blocks = min(pairs, self._resident(share, traced), share.times_in(words))
+        if level == len(_ERRORS):
+            blocks = max(1, min(_processors(), self.worst(longest, traced).times_in(words)))
         else:
-            blocks = min(pairs, SIMULATED_BLOCKS if device.simulated() else _PROCESSORS)
-            if level == 2:
-                blocks = max(1, min(blocks, self.worst(longest, traced).times_in(words)))
-            share = self._within(words // blocks, longest, traced)
-        return (blocks, share) if blocks else (1, Share(share.central, -1, 0, 0))
+            share = self.estimated(longest, traced, _ERRORS[level])
+            blocks, least = min(self._resident(share, traced), share.times_in(words)), _processors() >> _FEWER * level
+            if blocks >= min(least, pairs):
+                return min(pairs, blocks), share
+            blocks = max(1, least)
+        blocks = min(pairs, blocks)
+        return blocks, self._within(words // blocks, longest, traced)
 
     def threads(self, share):
         """Threads of a block."""
@@ -115,10 +119,10 @@ class AffineWfa:
         wanted = 1 << ((2 * share.reach + 1) // _DIAGONALS).bit_length()
         return max(_LEAST_THREADS, min(_MOST_THREADS, wanted))
 
-    def estimated(self, longest, traced):
-        """The Share for the estimated errors of sequences of up to so many letters."""
+    def estimated(self, longest, traced, errors=_ERRORS[0]):
+        """The Share for so many errors in a hundred letters of sequences of up to so many letters."""
         x, o, e = self.triple
-        score = -(-longest * _ERRORS // 100) * max(x, o + e)
+        score = -(-longest * errors // 100) * max(x, o + e)
         reach = min(longest, max(_LEAST_REACH, self._reach(score)))
         return self._share(reach, self._bt_blocks(max(score, o + e * reach)), traced)
 
@@ -173,7 +177,12 @@ class AffineWfa:
     def _resident(self, share, traced):
         """Blocks that run at once on an H100 or H200."""
         if device.simulated():
-            return SIMULATED_BLOCKS
+            return _processors()
         bytes_of_block = chip_bytes(self.triple, share.central, traced) + 1024
         some = min(_BLOCKS, _RESIDENT_THREADS // self.threads(share), _RESIDENT_BYTES // bytes_of_block)
         return _PROCESSORS * max(1, some)
+
+
+def _processors():
+    """Least blocks that keep the GPU busy."""
+    return SIMULATED_BLOCKS if device.simulated() else _PROCESSORS
