@@ -89,7 +89,6 @@ MOST_REGISTERS = {
     "affine_192": 128,
     "affine_384": 255,
     "strips": 96,
-    "wfa_wide": 96,
 }
 
 

@@ -90,14 +90,14 @@ def make_access(wide):
     def read(chip, memory, where, row, k):
         central, width, reach, far_width, first = where
         if wide and abs(k) > central:
-            return memory[uint64(first + int64(row) * int64(far_width) + int64(reach + k))]
+            return memory[uint64(first) + uint64(uint32(row * far_width + reach + k))]
         return chip[uint32(row * width + central + k)]
 
     @cuda.jit(device=True, inline="always")
     def write(chip, memory, where, row, k, value):
         central, width, reach, far_width, first = where
         if wide and abs(k) > central:
-            memory[uint64(first + int64(row) * int64(far_width) + int64(reach + k))] = value
+            memory[uint64(first) + uint64(uint32(row * far_width + reach + k))] = value
         else:
             chip[uint32(row * width + central + k)] = value
 

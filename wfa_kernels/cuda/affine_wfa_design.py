@@ -25,8 +25,9 @@ _LEAST_REACH = 16
 _CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
 #: Blocks that run at once: so many on each of 132 processors, by what their registers and shared memory allow.
 _PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
-#: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, within these.
-_LEAST_THREADS, _MOST_THREADS, _DIAGONALS = (4, 4, 1) if device.simulated() else (32, 256, 8)
+#: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, from _LEAST_THREADS on up to
+#: _MOST_THREADS where several blocks share a processor, _ALONE_THREADS where each has one of its own.
+_LEAST_THREADS, _MOST_THREADS, _ALONE_THREADS, _DIAGONALS = (4, 4, 4, 1) if device.simulated() else (32, 256, 512, 8)
 #: The second launch is content with one block for 2 ** _FEWER processors.
 _FEWER = 3
 #: Blocks of a launch in the simulator, where they run one after another.
@@ -88,7 +89,7 @@ class AffineWfa:
         device.clear(batch.scratch, 1, stream)
         blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
         make_kernel(self.triple, share.wide, traced)[
-            blocks, self.threads(share), stream, chip_bytes(self.triple, share.central, traced)
+            blocks, self.threads(share, blocks), stream, chip_bytes(self.triple, share.central, traced)
         ](
             *batch.input, queue, after, *batch.output, self.unit, share.central, share.reach, share.capacity,
             share.part, batch.scratch.view(np.int32), batch.scratch.view(np.uint32),
@@ -112,12 +113,12 @@ class AffineWfa:
         blocks = min(pairs, blocks)
         return blocks, self._within(words // blocks, longest, traced)
 
-    def threads(self, share):
-        """Threads of a block."""
+    def threads(self, share, blocks=_MANY):
+        """Threads of each of so many blocks."""
         if self.choice.block_threads is not None:
             return self.choice.block_threads
         wanted = 1 << ((2 * share.reach + 1) // _DIAGONALS).bit_length()
-        return max(_LEAST_THREADS, min(_MOST_THREADS, wanted))
+        return max(_LEAST_THREADS, min(_MOST_THREADS if blocks > _processors() else _ALONE_THREADS, wanted))
 
     def estimated(self, longest, traced, errors=_ERRORS[0]):
         """The Share for so many errors in a hundred letters of sequences of up to so many letters."""
