@@ -80,6 +80,10 @@ class AffineWfa:
         """Letters of the longest sequence: a pair that there is no memory for is handed on."""
         return MAX_LENGTH
 
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: as many as blocks of the first launch run at once."""
+        return self._resident(self.estimated(longest, True), True)
+
     def last_likely_level(self, longest):
         """All kernels."""
         return len(self.NAMES) - 1
