@@ -18,11 +18,10 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
 
     source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
     its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
-    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine designs' kernels. design: its
-    name, or a dict of a PaperDesign's fields.
+    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
-    CIGAR ``7X``, to be told from the kernels' own answers.
+    CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -76,7 +75,6 @@ def main():
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
     affine_design.AffineDesign.first_level = request["first_level"]
-    affine_wfa_design.AffineWfa.first_level = request["first_level"]
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send
@@ -93,7 +91,7 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    design = request["design"]
+    design, affine_wfa_design.AffineWfa.first_level = request["design"], request["first_level"]
     design = designs.PaperDesign(**design) if isinstance(design, dict) else designs.checked(design)
     penalties = Affine(*request["penalties"]) if request["penalties"] else Edit()
     if request["before"]:

@@ -25,17 +25,7 @@ def kernels():
     """{name: (kernel, signature)} of every kernel there is."""
     from numba import types
 
-    from wfa_kernels.cuda import (
-        affine_bits,
-        affine_strips,
-        affine_wfa,
-        affine_wfa_trace,
-        banded_bpm,
-        compaction,
-        edit_wfa,
-        edit_wfa_global,
-        packing,
-    )
+    from wfa_kernels.cuda import affine_bits, affine_strips, banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
 
     words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
     pairs, table = types.int64, types.int32[:, ::1]
@@ -52,8 +42,8 @@ def kernels():
             (pairs, numbers, words, words, words, places, places, pairs, places, words),
         ),
         "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
-        "blocks_to_runs": (affine_wfa_trace.blocks_to_runs, (*batch, *output)),
     }
+    found |= wavefront_kernels(batch, queues, output, pairs)
     for traced in (False, True):
         for band in banded_bpm.BANDS:
             found[f"band_{band}_{traced}"] = banded_bpm.make_kernel(band, traced), (*batch, *queues, *output, long)
@@ -62,16 +52,28 @@ def kernels():
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         strips = affine_strips.make_forward(AFFINE, traced)
         found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 4, numbers, words, pairs)
-        for wide in (False, True):
-            name = f"wfa_{'wide' if wide else 'chip'}_{traced}"
-            kernel = affine_wfa.make_kernel(AFFINE, wide, traced)
-            found[name] = kernel, (*batch, *queues, *output, *[pairs] * 5, numbers, words)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
     back = affine_strips.make_backward(AFFINE)
     found["strips_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
+    return found
+
+
+def wavefront_kernels(batch, queues, output, number):
+    """Those of WFA-GPU's design."""
+    from numba import types
+
+    from wfa_kernels.cuda import affine_wfa, affine_wfa_trace
+
+    found = {"blocks_to_runs": (affine_wfa_trace.blocks_to_runs, (*batch, *output))}
+    memory = types.int32[::1], types.uint32[::1]
+    for traced in (False, True):
+        for wide in (False, True):
+            kernel = affine_wfa.make_kernel(AFFINE, wide, traced)
+            name = f"wfa_{'wide' if wide else 'chip'}_{traced}"
+            found[name] = kernel, (*batch, *queues, *output, *[number] * 5, *memory)
     return found
 
 
