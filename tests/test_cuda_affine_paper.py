@@ -32,7 +32,7 @@ def test_simulator_agrees_with_naive(penalties):
 def test_scores_alone_in_small_batches_and_past_the_estimate():
     """The first launch reaches 16 diagonals for such short pairs, and the next one all."""
     pairs = [*NEAR[:6], (b"A" * 20, b"A"), (b"G", b"T" * 22)]
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "paper", "packed", 96, penalties=USUAL)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "paper", "pinned", 64, penalties=USUAL)
     assert len(answer["batches"]) > 1
     check(pairs, answer, USUAL)
 

@@ -81,8 +81,8 @@ class AffineWfa:
         return MAX_LENGTH
 
     def filling_pairs(self, longest, level):
-        """Pairs that a batch is to have at least: as many as blocks of the first launch run at once."""
-        return self._resident(self.estimated(longest, True), True)
+        """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
+        return 0
 
     def last_likely_level(self, longest):
         """All kernels."""
