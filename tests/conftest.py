@@ -1,6 +1,7 @@
-"""What all tests share: the hypothesis profiles and the real data of ``--real-data DIR``."""
+"""What all tests share: the hypothesis profiles, ``--real-data DIR``, and ``--may-skip REGEX``."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,25 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 def pytest_addoption(parser):
     parser.addoption("--real-data", metavar="DIR", help="directory of real reads and references to test on")
+    parser.addoption("--may-skip", metavar="REGEX", help="a test that is skipped for any other reason has failed")
 
 
 def pytest_configure(config):
     given = config.getoption("--real-data")
     if given is not None and not Path(given).is_dir():
         raise pytest.UsageError(f"--real-data {given}: no such directory")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail what is skipped for no reason of ``--may-skip``: where all is installed, a skipped test hides a fault."""
+    report = yield
+    allowed = item.config.getoption("--may-skip")
+    if allowed is not None and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2]
+        if not re.search(allowed, reason):
+            report.outcome, report.longrepr = "failed", f"must not be skipped here ({reason})"
+    return report
 
 
 @pytest.fixture(scope="session")

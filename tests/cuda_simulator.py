@@ -13,12 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0):
+def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
+          strips=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
-    source: where the letters lie: "pageable", "pinned" or "packed". letters: most letters of a batch's patterns and of
-    its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not count. penalties:
-    (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's kernels.
+    source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
+    patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
+    count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
+    kernels. strips: (threads of a pair, reach) of those in place of the design's.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
     CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
@@ -32,6 +34,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "letters": letters,
         "penalties": penalties,
         "first_level": first_level,
+        "strips": strips,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -62,7 +65,7 @@ def main():
 
     from wfa_kernels import designs
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import affine_design, affine_wfa_design, aligner, device, pinned, stream
+    from wfa_kernels.cuda import affine_design, affine_wfa_design, aligner, device, pinned, registered, stream
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
@@ -71,10 +74,13 @@ def main():
     refuse_what_a_gpu_refuses()
     request = json.load(sys.stdin)
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
-    pairs = {"pageable": lambda same: same, "pinned": pinned.pin, "packed": pinned.pack}[request["source"]](pairs)
+    bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
+    pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
+        affine_design.AffineDesign.filling_pairs = lambda self, longest, level: 0
     affine_design.AffineDesign.first_level = request["first_level"]
+    affine_design.STRIPS = request["strips"] or affine_design.STRIPS
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send

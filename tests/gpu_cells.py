@@ -4,10 +4,10 @@ import numpy as np
 from numba import njit, prange
 
 from simulators import simulate
-from wfa_kernels import Affine, PairBatch, align, pack_pairs, pin_pairs
+from wfa_kernels import Affine, PairBatch, align, pack_pairs, pin_pairs, register_pairs
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 
-BRING = {"pageable": lambda pairs: pairs, "pinned": pin_pairs, "packed": pack_pairs}
+BRING = {"pageable": lambda pairs: pairs, "pinned": pin_pairs, "packed": pack_pairs, "registered": register_pairs}
 
 
 def uniform(pairs, length, error, seed=11):

@@ -24,28 +24,51 @@ def cells(out, **wanted):
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
+def markdown_rows(out):
+    """The lines of a Markdown table, head first, each as its cells; the rule under the head is left out."""
+    lines = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("|")]
+    head, _, *body = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return [head, *body]
+
+
+def draw_up(table, folder, rows, options, arguments=()):
+    """Draw up a table from collected rows by its command; its path without suffix.
+
+    options: {name: value} beside --measurements and --out. arguments: any others.
+    """
+    write_measurements(folder / "m.parquet", rows)
+    out = folder / "out" / table
+    told = {"measurements": folder / "m.parquet", **options, "out": out}
+    run = CliRunner().invoke(_command(table), [*(f"--{name}={told[name]}" for name in told), *map(str, arguments)])
+    assert run.exit_code == 0, run.output
+    return out
+
+
+def refuse_absent_files(table, *names):
+    """A table's command given files that are not there: one message and exit code 2."""
+    run = CliRunner().invoke(_command(table), [f"--{name}=absent" for name in ("measurements", *names, "out")])
+    assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output
+
+
+def _command(table):
+    return importlib.import_module(f"workflow.scripts.tables.{table}").main
+
+
 def drawer(folder):
     """make(table, rows), which draws up a table from collected rows in the folder and gives its path without suffix."""
 
     def make(table, rows, lane="kick", real_data="", experiment=None, peers=(), races=(), unmapped=""):
-        write_measurements(folder / "m.parquet", rows)
         config = ROOT / f"config/experiments/{table}.yaml"
         if experiment:
             config = folder / "experiment.yaml"
             config.write_text(yaml.safe_dump(experiment))
-        command = importlib.import_module(f"workflow.scripts.tables.{table}").main
-        arguments = {
-            "measurements": folder / "m.parquet",
+        options = {
             "paper": ROOT / f"config/papers/{table}.csv",
             "config": config,
             "lane": ROOT / f"config/lanes/{lane}.yaml",
             "real-data": real_data,
             "unmapped": unmapped,
-            "out": folder / "out" / table,
         }
-        options = [*(f"--{name}={value}" for name, value in arguments.items()), *(f"--peer={path}" for path in peers)]
-        run = CliRunner().invoke(command, [*options, *map(str, races)])
-        assert run.exit_code == 0, run.output
-        return folder / "out" / table
+        return draw_up(table, folder, rows, options, [*(f"--peer={path}" for path in peers), *races])
 
     return make

@@ -74,6 +74,7 @@ TOOLS = {
     "wavebench-edit:paper": (EDIT_JOBS, nothing),
     "wavebench-edit:paper@pageable": (EDIT_JOBS, nothing),
     "wavebench-edit:fast@packed": (EDIT_JOBS, nothing),
+    "wavebench-edit:fast@registered": (EDIT_JOBS, nothing),
     **{f"wavebench-edit:paper-t{threads}": (EDIT_JOBS, nothing) for threads in (32, 64, 128, 256, 512, 1024)},
 }
 
@@ -271,7 +272,8 @@ class TestParasail:
     """The faults of Parasail that its adapter works around."""
 
     def test_striped_scores_are_wrong_where_opening_is_free(self):
-        parasail = pytest.importorskip("parasail")
+        import parasail
+
         pattern, text = b"ACTT", b"A"
         matrix = parasail.matrix_create("ACGT", 0, -3)
         wrong = -parasail.nw_striped_16(pattern, text, 2, 2, matrix).score
@@ -301,7 +303,6 @@ class TestParasail:
             check(adapter, batch, answer(adapter, batch, scope, penalties), scope, penalties)
 
     def test_saturation_is_met_by_a_second_run(self, monkeypatch):
-        pytest.importorskip("parasail")
         pattern, text = b"A" * 25, b"C" * 25
         adapter = installed("parasail:scan")
         batch = PairBatch.from_strings([pattern], [text])

@@ -1,23 +1,19 @@
 """Gap-affine WFA, reference and CPU, against the judge."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import naive
+from tests import naive, peak_memory
 from wfa_kernels import Affine, Edit, PairBatch
 from wfa_kernels.cigar import format_packed
 from wfa_kernels.cpu import affine_wfa
 from wfa_kernels.reference import affine_wfa as reference
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
-ROOT = Path(__file__).resolve().parents[1]
 PLENTY = 2**28
 USUAL = Affine(4, 6, 2)
 
@@ -245,25 +241,8 @@ def test_cigar_is_merged_and_without_empty_runs():
     assert all(a != b for (_, a), (_, b) in zip(runs[:-1], runs[1:], strict=True))
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system tells no peak of memory")
+@peak_memory.needs_peaks
 @pytest.mark.parametrize(("lengths", "status"), [([30_000, 30_000], 2), ([7000, 8000, 6000, 8500], 0)])
 def test_the_process_stays_within_the_memory_limit(lengths, status):
-    limit = 96
-    script = (
-        "import sys; import numpy as np; from wfa_kernels import Affine, PairBatch, align\n"
-        "def kib(key):\n"
-        "    return next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith(key))\n"
-        "rng = np.random.default_rng(1)\n"
-        "sides = [[bytes(rng.choice(np.frombuffer(b'ACGT', np.uint8), int(n))) for n in sys.argv[2:]] for _ in '12']\n"
-        "def run(*pairs):\n"
-        "    limit = int(sys.argv[1]) * 2**20\n"
-        "    return align(PairBatch.from_strings(*pairs), Affine(4, 6, 2), 'cigar', device='cpu', threads=1,\n"
-        "                 memory_limit=limit).status\n"
-        "run(['ACGT'], ['ACCT'])\n"
-        "open('/proc/self/clear_refs', 'w').write('5'); before = kib('VmRSS')\n"
-        "status = set(run(*sides).tolist()); print((kib('VmHWM') - before) // 1024, *status)\n"
-    )
-    command = [sys.executable, "-c", script, str(limit), *map(str, lengths)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    grown, *found = map(int, done.stdout.split())
-    assert found == [status] and limit // 2 < grown < limit + 8
+    grown, found = peak_memory.measure(USUAL, 96, 1, lengths)
+    assert found == [status] and 48 < grown < 96 + 8

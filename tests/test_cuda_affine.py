@@ -55,6 +55,19 @@ def test_strips_agree_with_naive(scope, penalties):
     check(pairs, answer, penalties)
 
 
+@pytest.mark.parametrize(("threads", "scope", "penalties"), [(2, "cigar", (2, 3, 1)), (4, "score", (4, 6, 2))])
+def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
+    """Reaches of 2 and 4 chunks certify costs below 2o + e * 130 and 258, less those of unequal lengths."""
+    pairs = [mismatches(count, length) for count, length in ((60, 200), (67, 200), (68, 200), (90, 330))]
+    pairs += [*random_pairs(6, (150, 230, 300), seed=3), (b"AC" * 100, b"T" * 70 + b"AC" * 60 + b"G" * 9)]
+    pairs += [(b"ACGT" * 5 + b"G" * 90 + b"ACCT" * 20, b"ACGT" * 5 + b"ACCT" * 20), (b"A" * 200, b"C" * 200)]
+    strips = [(threads, 2), (threads, 4), (threads, 32)]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), scope, "fast", penalties=penalties, first_level=STRIPS, strips=strips
+    )
+    check(pairs, answer, penalties)
+
+
 @pytest.mark.slow
 def test_far_pairs_go_from_the_bands_to_the_strips():
     pairs = [mismatches(count, count + 4) for count in (193, 194, 400)]

@@ -25,7 +25,16 @@ def kernels():
     """{name: (kernel, signature)} of every kernel there is."""
     from numba import types
 
-    from wfa_kernels.cuda import affine_bits, affine_strips, banded_bpm, compaction, edit_wfa, edit_wfa_global, packing
+    from wfa_kernels.cuda import (
+        affine_bits,
+        affine_strips,
+        affine_strips_back,
+        banded_bpm,
+        compaction,
+        edit_wfa,
+        edit_wfa_global,
+        packing,
+    )
 
     words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
     pairs, table = types.int64, types.int32[:, ::1]
@@ -56,7 +65,7 @@ def kernels():
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
-    back = affine_strips.make_backward(AFFINE)
+    back = affine_strips_back.make_backward(AFFINE)
     found["strips_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
     return found
 
@@ -98,6 +107,8 @@ def assembled(name, capability, folder):
     """What the assembler says of a kernel."""
     from numba import cuda
 
+    from wfa_kernels.cuda import affine_strips
+
     kernel, signature = kernels()[name]
     ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
     target = "sm_{}{}".format(*capability)
@@ -105,6 +116,8 @@ def assembled(name, capability, folder):
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
+    if name in ("strips_False", "strips_True") and capability >= affine_strips.REGISTERS_FROM:
+        command.append(f"-maxrregcount={affine_strips.REGISTERS}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr

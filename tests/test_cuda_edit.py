@@ -63,7 +63,7 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
-@pytest.mark.parametrize(("scope", "source"), [("score", "pinned"), ("cigar", "pageable"), ("cigar", "packed")])
+@pytest.mark.parametrize(("scope", "source"), [("score", "registered"), ("cigar", "pageable"), ("cigar", "packed")])
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
     answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import naive
+from tests import naive, peak_memory
 from wfa_kernels.cigar import DELETION, MATCH, MAX_RUN, format_packed
 from wfa_kernels.cpu import backtrace
 from wfa_kernels.pairs import PairBatch
@@ -282,3 +282,18 @@ def test_buffers_double_up_to_their_limit_and_no_further():
     assert sorted(set(sizes)) == [1250, 2500, 5000]
     assert [buffer[needed - 1] for needed in range(1, 5001, 250)] == list(range(1, 5001, 250))
     assert len(backtrace.grown(buffer, 5000, 5001, 5000)) == 5000
+
+
+@peak_memory.needs_peaks
+@pytest.mark.parametrize(
+    ("limit_mib", "threads", "lengths", "statuses"),
+    [
+        (96, 1, [45_000, 12_000], [0, 2]),
+        (96, 2, [30_000] * 4, [0]),  # none fits half of the limit, each fits all of it alone
+        (48, 2, [20_000] * 6, [0]),  # shares that the C library may keep in its pools
+        (400, 2, [40_000] * 4, [0]),  # side by side
+    ],
+)
+def test_cigars_stay_within_the_memory_limit_of_all_threads(limit_mib, threads, lengths, statuses):
+    grown, found = peak_memory.measure(Edit(), limit_mib, threads, lengths)
+    assert found == statuses and limit_mib // 3 < grown < limit_mib + 8

@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.synthetic import measurement, write_measurements
-from tests.tables import ROOT, read_csv
+from tests.synthetic import measurement
+from tests.tables import ROOT, draw_up, markdown_rows, read_csv, refuse_absent_files
 from workflow.scripts.table_output import TIDY_COLUMNS
-from workflow.scripts.tables import ewfa_tab4
 
 H200 = {"tool": "wavebench-edit", "experiment": "ewfa_tab4", "host": "h200-16c", "source": "recorded", "lane": "lite",
         "gpu": "NVIDIA H200", "pairs": 10**6, "pairs_total": 10**6, "verified": 10**6}  # fmt: skip
@@ -19,17 +17,11 @@ def make(tmp_path):
     """make(row, ...) draws up the table from collected rows and gives the path without suffix."""
 
     def make(*rows):
-        write_measurements(tmp_path / "m.parquet", list(rows))
-        out = tmp_path / "out/ewfa_tab4"
         options = {
-            "measurements": tmp_path / "m.parquet",
             "config": ROOT / "config/experiments/ewfa_tab4.yaml",
             "lane": ROOT / "config/lanes/kick.yaml",
-            "out": out,
         }
-        run = CliRunner().invoke(ewfa_tab4.main, [f"--{name}={value}" for name, value in options.items()])
-        assert run.exit_code == 0, run.output
-        return out
+        return draw_up("ewfa_tab4", tmp_path, list(rows), options)
 
     return make
 
@@ -42,15 +34,9 @@ def timed(threads, kernel, whole, length=150, **changes):
         yield measurement(**{**shared, **interval, "quantity": quantity, **changes})
 
 
-def body(out):
-    """The lines of the Markdown table, each as its cells."""
-    lines = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-
-
 def test_times_are_scaled_and_the_least_of_each_column_is_bold(make):
     out = make(*timed(32, 0.010, 0.050), *timed(64, 0.008, 0.060))
-    (first,), (second,) = ([line for line in body(out) if line[1] == threads] for threads in ("32", "64"))
+    (first,), (second,) = ([line for line in markdown_rows(out) if line[1] == threads] for threads in ("32", "64"))
     assert first[0] == "recorded: h200-16c · lite"
     assert first[2:4] == ["0.100 s ±10 % · 1M of 10M pairs", "**0.500 s ±10 %** · 1M of 10M pairs"]
     assert second[2:4] == ["**0.0800 s ±10 %** · 1M of 10M pairs", "0.600 s ±10 % · 1M of 10M pairs"]
@@ -61,7 +47,7 @@ def test_times_are_scaled_and_the_least_of_each_column_is_bold(make):
 
 def test_wrong_answers_and_uneven_races_are_never_the_least(make):
     out = make(*timed(32, 0.001, 0.002, recall_native=0.9), *timed(64, 0.008, 0.060))
-    assert [line[3] for line in body(out) if line[1] in ("32", "64") and "h200" in line[0]] == [
+    assert [line[3] for line in markdown_rows(out) if line[1] in ("32", "64") and "h200" in line[0]] == [
         "~~0.0200 s ±10 %~~ · 1M of 10M pairs · **recall 90 %**", "**0.600 s ±10 %** · 1M of 10M pairs"
     ]  # fmt: skip
     out = make(*timed(32, 0.001, 0.002, race_valid=False))
@@ -70,14 +56,14 @@ def test_wrong_answers_and_uneven_races_are_never_the_least(make):
 
 def test_what_is_missing_says_why(make):
     out = make()
-    paper, here = body(out)[2:]
+    _, paper, here = markdown_rows(out)
     assert paper[:3] == ["ewfa", "32, 64, 128", "*lost in the source's text*"]
     assert here[:2] == ["this host", "32 to 1024"] and set(here[2:]) == {"*no GPU: not measured on a host without one*"}
     out = make(*(row for row in timed(32, 0.01, 0.05) if row["quantity"] != "time_kernel"))
-    (line,) = [line for line in body(out) if line[1] == "32" and "h200" in line[0]]
+    (line,) = [line for line in markdown_rows(out) if line[1] == "32" and "h200" in line[0]]
     assert line[2] == "*not timed*" and line[3].startswith("**0.500 s")
     assert line[4:] == ["*not recorded*"] * 4
-    assert all(cell for line in body(out) for cell in line)
+    assert all(cell for line in markdown_rows(out) for cell in line)
 
 
 def test_the_tidy_file_has_every_quantity_of_the_pairs_that_ran(make):
@@ -89,5 +75,4 @@ def test_the_tidy_file_has_every_quantity_of_the_pairs_that_ran(make):
 
 
 def test_bad_input_is_one_message_and_exit_code_2():
-    run = CliRunner().invoke(ewfa_tab4.main, [f"--{n}=absent" for n in ("measurements", "config", "lane", "out")])
-    assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output
+    refuse_absent_files("ewfa_tab4", "config", "lane")

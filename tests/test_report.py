@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.synthetic import collect, measurement, race_rows, write_measurements
-from workflow.race import samples
+from workflow.race import provenance, samples
 from workflow.report import render, summary
 from workflow.scripts import table_html
 from workflow.scripts.figures import thesis_fig3
@@ -15,7 +15,10 @@ from workflow.scripts.plotting import save
 from workflow.scripts.tables import thesis_tab1
 
 ROOT = Path(__file__).resolve().parents[1]
-CARD = {"host_card": {"cpu": "Some CPU", "cores": 2, "memory_gib": 8.0, "gpus": []}, "valid": True}
+CARD = {
+    "host_card": {"cpu": "Some CPU", "cores": 2, "memory_gib": 8.0, "gpus": []}, "valid": True, "seed": 1,
+    **provenance.conditions(),
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -78,6 +81,7 @@ def test_the_summary_says_what_was_run_and_how_we_stand(report):
     assert "thesis_tab1 on some-cpu-2c, 2 threads: with CIGAR faster on 1, slower on 0 of 1 data set." in words
     assert re.search(r"with CIGAR uniform_150_e5 Edlib (2\.9|3\.0)\d?× \[", words) and "stale." not in words
     assert "no GPU (" in words and "not in this lane (" in words
+    assert "older way ." not in words and "another way" not in words
 
 
 def test_wrong_answers_and_invalid_races_come_first(report):
@@ -116,6 +120,25 @@ def test_this_host_stands_first_and_stale_ratios_say_so(tmp_path):
     found = summary.standing(render.ratios.read([tmp_path / "a.parquet", tmp_path / "b.parquet"]), here={"b"})
     assert [(group["host"], group["stale"]) for group in found] == [("b", True), ("a", False)]
     assert found[0]["rows"][0][-1].endswith("] stale") and found[1]["rows"][0][-1].endswith("]")
+
+
+def test_races_measured_in_an_older_way_are_told_by_host_and_change(tmp_path, report):
+    now = provenance.PROCEDURE
+    cards = {"a": CARD, "b": CARD | {"procedure": now - 1}, "c": {k: v for k, v in CARD.items() if k != "procedure"}}
+    paths = [tmp_path / f"{host}.parquet" for host in cards]
+    for path, (host, card) in zip(paths, cards.items(), strict=True):
+        samples.write(path, two_tools(host=host), card)
+    races = render.ratios.read([*paths, paths[1]])
+    assert summary.validity(races)["older"] == [
+        f"2 races on b: older way of measuring (procedure {now - 1}, now {now})",
+        f"1 race on c: older way of measuring (procedure not recorded, now {now})",
+    ]
+    assert [(group["host"], group["older"]) for group in summary.standing(races)] == [
+        ("a", False), ("b", True), ("c", True),
+    ]  # fmt: skip
+    words = plain(report(two_tools(), CARD | {"procedure": 1}))
+    assert "not to be set beside its own races: 1 race on some-cpu-2c: older way of measuring (procedure 1," in words
+    assert "slower on 0 of 1 data set; some measured in an older way ." in words
 
 
 def test_a_card_tells_the_measured_bandwidth():

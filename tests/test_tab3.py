@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.synthetic import measurement, race_rows, write_measurements
-from tests.tables import ROOT, read_csv
+from tests.synthetic import measurement, race_rows
+from tests.tables import ROOT, draw_up, markdown_rows, read_csv, refuse_absent_files
 from workflow.race import samples
 from workflow.scripts.table_output import TIDY_COLUMNS
-from workflow.scripts.tables import thesis_tab3
 
 H200 = {"tool": "wavebench-edit", "host": "h200-16c", "source": "recorded", "lane": "lite", "gpu": "NVIDIA H200",
         "pairs": 10**6, "pairs_total": 10**6, "verified": 10**6, "quantity": "time_end_to_end_pinned"}  # fmt: skip
@@ -20,20 +18,13 @@ def make(tmp_path):
     """make(row, ...) draws up the table from collected rows and gives the path without suffix."""
 
     def make(*rows, races=()):
-        write_measurements(tmp_path / "m.parquet", list(rows))
-        out = tmp_path / "out/thesis_tab3"
         options = {
-            "measurements": tmp_path / "m.parquet",
             "paper": ROOT / "config/papers/thesis_tab3.csv",
             "config": ROOT / "config/experiments/thesis_tab1.yaml",
             "lane": ROOT / "config/lanes/kick.yaml",
             "peer": ROOT / "config/peers/ewfa_gpu_h200.yaml",
-            "out": out,
         }
-        arguments = [*(f"--{name}={value}" for name, value in options.items()), *map(str, races)]
-        run = CliRunner().invoke(thesis_tab3.main, arguments)
-        assert run.exit_code == 0, run.output
-        return out
+        return draw_up("thesis_tab3", tmp_path, list(rows), options, races)
 
     return make
 
@@ -46,8 +37,7 @@ def timed(seconds, **changes):
 
 def grid(out):
     """(head, {data set: cells}) of the Markdown table."""
-    lines = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("|")]
-    head, _, *body = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    head, *body = markdown_rows(out)
     return head, {line[0]: line[1:] for line in body}
 
 
@@ -94,6 +84,4 @@ def test_the_files_for_machines(make):
 
 
 def test_bad_input_is_one_message_and_exit_code_2():
-    names = ("measurements", "paper", "config", "lane", "out")
-    run = CliRunner().invoke(thesis_tab3.main, [f"--{name}=absent" for name in names])
-    assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output
+    refuse_absent_files("thesis_tab3", "paper", "config", "lane")

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.synthetic import measurement, write_measurements
-from tests.tables import ROOT, read_csv
+from tests.synthetic import measurement
+from tests.tables import ROOT, draw_up, read_csv
 from workflow.scripts.table_output import TIDY_COLUMNS
 from workflow.scripts.tables import thesis_tab6
 
@@ -19,17 +18,12 @@ def make(tmp_path):
     """make(row, ...) draws up the table from collected rows and gives the path without suffix."""
 
     def make(*rows):
-        write_measurements(tmp_path / "m.parquet", list(rows))
         options = {
-            "measurements": tmp_path / "m.parquet",
             "paper": ROOT / "config/papers/thesis_tab6.csv",
             "config": ROOT / "config/experiments/thesis_tab1.yaml",
             "lane": ROOT / "config/lanes/kick.yaml",
-            "out": tmp_path / "out/thesis_tab6",
         }
-        run = CliRunner().invoke(thesis_tab6.main, [f"--{name}={value}" for name, value in options.items()])
-        assert run.exit_code == 0, run.output
-        return options["out"]
+        return draw_up("thesis_tab6", tmp_path, list(rows), options)
 
     return make
 

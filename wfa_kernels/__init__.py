@@ -27,6 +27,7 @@ from wfa_kernels.designs import DesignError, PaperDesign
 from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
+from wfa_kernels.registering import register_pairs
 from wfa_kernels.result import AlignmentResult
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "pack_strings",
     "pin_pairs",
     "read_pairs",
+    "register_pairs",
     "release_gpu_memory",
     "write_seq",
 ]

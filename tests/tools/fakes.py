@@ -134,6 +134,16 @@ class Plodder(Honest):
     seconds = 0.08
 
 
+class Steady(Honest):
+    """Takes ten milliseconds a pair."""
+
+    tool = "steady"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.seconds = 0.01 * len(pairs)
+
+
 class Learner(Honest):
     """Takes longer than its slice of a round when it meets a number of pairs for the first time."""
 
@@ -276,7 +286,7 @@ class ScoreOnly(Honest):
 def adapters():
     """One of each."""
     kinds = (
-        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Learner, Crasher, Hog, Keeper, Logbook,
-        Pooled, Absent, ScoreOnly,
+        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Keeper,
+        Logbook, Pooled, Absent, ScoreOnly,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

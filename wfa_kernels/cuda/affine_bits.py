@@ -32,7 +32,7 @@ from wfa_kernels.cigar import DELETION, INSERTION, MATCH
 from wfa_kernels.cuda import banded
 from wfa_kernels.cuda.affine_forward import make_forward
 from wfa_kernels.cuda.affine_trace import BEGINS, REACHED, step_back
-from wfa_kernels.cuda.banded import put_before
+from wfa_kernels.cuda.banded import even_band, letters_outside, put_before, put_rest
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import matches_back
 
@@ -76,12 +76,7 @@ def _make_backward(words):
                         v -= int32(1)
                     if taken != uint32(DELETION):
                         h -= int32(1)
-        end, run = put_before(runs, end, run, uint32(DELETION), v)
-        end, run = put_before(runs, end, run, uint32(INSERTION), h)
-        if run != uint32(0):
-            end -= int64(1)
-            runs[end] = run
-        return end
+        return put_rest(runs, end, run, v, h)
 
     return backward
 
@@ -95,14 +90,12 @@ def make_kernel(penalties, band, traced):
 
     @cuda.jit(device=True, inline="always")
     def lay(m, n):
-        a = (int32(band - 1) - (n - m)) >> int32(1)
+        a = even_band(m, n, band)
         return a - ((n - m + a) & int32(1))
 
     @cuda.jit(device=True, inline="always")
     def limit(m, n, a):
-        below = int32(2) * a + int32(2) + (n - m)
-        above = int32(2) * (int32(band - 1) - a) + int32(2) - (n - m)
-        return int32(2 * gap_open) + int32(gap_extend) * min(below, above)
+        return int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, band)
 
     @cuda.jit(device=True, inline="always")
     def words_of(m, n):

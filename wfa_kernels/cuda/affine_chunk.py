@@ -24,6 +24,8 @@ class Chunk:
 
     - ``first_state(strip)``, ``later_state()``: before a strip's first chunk, at the text's beginning or within it;
     - ``top_edge(chunk)``: what row 0 of the matrix hands down; ``no_edge()``: from above the band;
+    - ``edge_rise(edge)``: int32, by how much H grows over the edge's 32 columns; ``strip_rise(state)``: by how much it
+      grows from above the strip to its last row 32 columns further left, along the last antidiagonal;
     - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...],
       at an uint64 (Numba takes no care of the sign of those);
     - ``run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride)``: state, edge, score.
@@ -48,8 +50,8 @@ class Chunk:
             inputs = [*self.planes, "differ", "outside"]
             namespace[name] = make_circuit(cell.gates, inputs, signals, f"affine chunk {triple} {name} {traced}")
         exec("\n".join(self._source()), namespace)
-        for name in ("first_state", "later_state", "top_edge", "no_edge", "load_state", "save_state", "load_edge",
-                     "save_edge", "run"):  # fmt: skip
+        for name in ("first_state", "later_state", "top_edge", "no_edge", "edge_rise", "strip_rise", "load_state",
+                     "save_state", "load_edge", "save_edge", "run"):  # fmt: skip
             setattr(self, name, cuda.jit(device=True, inline="always")(namespace[name]))
 
     def _outputs(self):
@@ -59,6 +61,7 @@ class Chunk:
     def _source(self):
         return [
             *self._starts(),
+            *self._sums(),
             *_memory("state", len(self.planes)),
             *_memory("edge", len(self.edges)),
             *self._run(),
@@ -92,6 +95,28 @@ class Chunk:
             "def no_edge():",
             f"    return {_tuple(beyond)}",
         ]
+
+    def _sums(self):
+        letters = [plane[0] for plane in self.planes]
+        of_u, of_v = letters.index("u"), letters.index("v")
+        return [
+            "def edge_rise(edge):",
+            f"    return {self._sum('edge', 0)}",
+            "def strip_rise(state):",
+            f"    return {self._sum('state', of_u)} - ({self._sum('state', of_v)})",
+        ]
+
+    def _sum(self, words, first):
+        """The sum of u or v over a word's bits. Their codes are modulo a power of two, those below -e the highest."""
+        _, gap_open, gap_extend = self.cell.triple
+        bits, negative = self.cell.delta_bits, _FULL
+        counted = [f"(int32(cuda.popc({words}[{first + digit}])) << int32({digit}))" for digit in range(bits)]
+        for digit in range(bits):
+            operator = "&" if ((1 << bits) - gap_open) >> digit & 1 else "|"
+            negative = f"({words}[{first + digit}] {operator} {negative})"
+        if gap_open:
+            counted.append(f"-(int32(cuda.popc(uint32({negative}))) << int32({bits}))")
+        return " + ".join([*counted, f"int32({-32 * gap_extend})"])
 
     def _run(self):
         return [

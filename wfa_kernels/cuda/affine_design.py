@@ -1,9 +1,10 @@
 """The fast design of gap-affine alignment: narrow bands one thread a pair, then wide ones several threads a pair."""
 
 from wfa_kernels.affine_cell import make_cell
-from wfa_kernels.cuda import affine_bits, affine_strips, banded
+from wfa_kernels.cuda import affine_bits, banded
 from wfa_kernels.cuda.affine_bits import WORD
-from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK
+from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, make_forward, make_functions
+from wfa_kernels.cuda.affine_strips_back import make_backward
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.penalties import MAX_SCORE
 
@@ -11,11 +12,15 @@ from wfa_kernels.penalties import MAX_SCORE
 _WORDS = (1, 2, 3, 6)
 #: Most words of all planes: they and what is computed with them must fit into a thread's 255 registers.
 _MOST_WORDS = 72
-#: (threads of a pair, reach of the band in chunks) of the strips; the last holds whole matrices of the longest pairs.
-_REACHES = ((8, 12), (16, 26), (32, 52), (32, 128), (32, 512), (32, 2048))
+#: (threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a limit
+#: costs twice; the last holds whole matrices of the longest pairs. A third of the reach in threads is kept busy.
+_REACHES = (
+    (4, 9), (4, 11), (4, 13), (4, 16), (8, 20), (8, 25), (8, 30), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512),
+    (32, 2048),
+)  # fmt: skip
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
-#: Blocks of strips that fill a GPU: 32 for each of 132 processors.
-_BLOCKS = 4224
+#: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
+_WARPS = 2640
 
 
 def bands(penalties):
@@ -47,8 +52,8 @@ class AffineDesign(banded.Banded):
         last = max(len(self.BANDS), self.last_likely_level(longest)) - len(self.BANDS)
         wanted = [super().scratch_words(pairs, longest, traced)]
         for level, (threads, reach) in enumerate(STRIPS):
-            groups = min(-(-pairs * threads // BLOCK), _BLOCKS) if level <= last else 1
-            words = affine_strips.pair_words(self.penalties, threads, reach, longest, traced)
+            groups = min(-(-pairs * threads // BLOCK), _WARPS) if level <= last else 1
+            words = self._pair_words(threads, reach, longest, traced)
             wanted.append(groups * (BLOCK // threads) * words // 2 + 1)
         return max(wanted)
 
@@ -57,10 +62,54 @@ class AffineDesign(banded.Banded):
         widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)]
         return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def filling_pairs(self, longest, level):
+        """Pairs with which a batch's kernel fills half of a GPU. level: where batches begin, None if not known yet."""
+        if level is None:
+            level = len(self.BANDS) if longest > 4 * self.BANDS[-1] else 0
+        if level < len(self.BANDS):
+            return banded.FILLING_PAIRS // 2
+        return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2
+
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernels of a level."""
         if level < len(self.BANDS):
-            super().launch(level, queue, after, batch, traced, stream)
+            super().launch(level, queue, after, batch, traced)
         else:
-            threads, reach = STRIPS[level - len(self.BANDS)]
-            affine_strips.launch(self.penalties, threads, reach, queue, after, batch, traced, stream)
+            self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
+
+    def _launch_strips(self, threads, reach, queue, after, batch, traced):
+        """Launch both kernels, on as many pairs at a time as there is scratch memory for.
+
+        Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
+        """
+        words, launch = batch.slot.scratch_words, batch.slot.launch
+        reach = _capped(reach, batch.longest)
+        part = self._pair_words(threads, reach, batch.longest, traced)
+        group = BLOCK // threads
+        room = words.size // part // group * group
+        if not room:
+            reach, room = -1, batch.pairs
+        room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
+        for first in range(0, batch.pairs, room):
+            count = min(room, batch.pairs - first)
+            launch(
+                make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
+                count, threads, reach, batch.slot.scores, words, part,
+            )  # fmt: skip
+            if traced and reach >= 0:
+                launch(
+                    make_backward(self.penalties), -(-count // BLOCK), BLOCK, *batch.input, queue, first, count, reach,
+                    *batch.output, words, part,
+                )  # fmt: skip
+
+    def _pair_words(self, threads, reach, longest, traced):
+        """uint32 words that are kept of a pair of sequences of up to ``longest`` letters."""
+        strips = -(-longest // CHUNK)
+        kept = strips if traced else min(strips, threads + 1)
+        chunks = 2 * _capped(reach, longest) + 2
+        return max(1, kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1))
+
+
+def _capped(reach, longest):
+    """No further than what holds the whole matrix."""
+    return min(reach, 3 * longest // (2 * CHUNK) + 2)

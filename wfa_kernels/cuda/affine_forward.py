@@ -13,29 +13,16 @@ Registers cannot be indexed, so each word of each plane is a variable, and the s
 
 from functools import cache
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, uint32, uint64
 
 from wfa_kernels.affine_cell import digits, make_cell
+from wfa_kernels.cuda.bits import bit_at, bits_from
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.instructions import make_circuit, make_funnel
 from wfa_kernels.cuda.packing import LETTERS, letters_from
 
 #: Words for the way back of 32 cells: the code of the left side in the low two, of the upper side in the high two.
 CODES = ("left0", "left1", "above0", "above1")
-
-
-@cuda.jit(device=True, inline="always")
-def bit_at(place):
-    """Word with the bit at ``place``; no bit where that is outside 0 .. 31."""
-    if place < int32(0) or place > int32(31):
-        return uint32(0)
-    return uint32(1) << uint32(place)
-
-
-@cuda.jit(device=True, inline="always")
-def bits_from(first):
-    """Word with the bits from ``first`` (clamped to 0 .. 32) on."""
-    return uint32(int64(0xFFFFFFFF) << int64(min(max(first, int32(0)), int32(32))))
 
 
 @cache
@@ -47,7 +34,7 @@ def make_forward(triple, words, traced):
     """
     cells = make_cell(*triple), make_cell(*triple, inside=True)
     namespace = {
-        "bit_at": bit_at, "bits_from": bits_from, "cuda": cuda, "funnel": make_funnel(), "int32": int32, "int64": int64,
+        "bit_at": bit_at, "bits_from": bits_from, "cuda": cuda, "funnel": make_funnel(), "int32": int32,
         "letters_from": letters_from, "uint32": uint32, "uint64": uint64,
     }  # fmt: skip
     for cell, name in zip(cells, ("anywhere", "inside"), strict=True):

@@ -29,10 +29,11 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cuda.affine_wfa_trace import leave_chain, push
-from wfa_kernels.cuda.compaction import ODD, send_on
+from wfa_kernels.cuda.compaction import send_on
 from wfa_kernels.cuda.device import named
 from wfa_kernels.cuda.edit_wfa import INSERTED, REPLACED, UNREACHED
 from wfa_kernels.cuda.packing import matches_on
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
 #: int32 of a block's part of the memory that lie before the first part: the counter of the pool.
@@ -205,16 +206,12 @@ def make_kernel(triple, wide, traced):
         own = int64(POOL) + int64(cuda.blockIdx.x) * part
         where = central, int32(2 * central + 1), reach, int32(2 * reach + 1), own
         first = own + part - int64(2) * capacity  # the BT-buffer
-        waiting = int64(pairs)
-        if queue >= 0:
-            waiting = int64(queues[0, queue])
+        waiting = waiting_pairs(queues, queue, pairs)
         at = take(memory, shared, thread)
         while at < waiting:
-            i = int32(at)
-            if queue >= 0:
-                i = queues[queue + 1, at]
-            if queue >= 0 or scores[i] != int32(ODD):  # the same for all threads of the block
-                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            i, mine = pair_at(queues, queue, at, scores)
+            if mine:  # the same for all threads of the block
+                m, n = lengths_of(shape, i)
                 pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
                 if traced and thread == 0:  # the first cell, which is central, has no operations
                     chip[int32(every * (2 * central + 1) + central)] = int32(0)

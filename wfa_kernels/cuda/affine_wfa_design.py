@@ -9,8 +9,6 @@ for fewer blocks than keep the GPU busy, these get equal parts of it: most pairs
 from dataclasses import dataclass, replace
 from math import gcd
 
-import numpy as np
-
 from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rows
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
@@ -88,20 +86,20 @@ class AffineWfa:
         """All kernels."""
         return len(self.NAMES) - 1
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernel on a batch; the pool begins anew."""
-        device.clear(batch.scratch, 1, stream)
+        device.clear(batch.scratch, 1, batch.slot.compute)
         blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
-        make_kernel(self.triple, share.wide, traced)[
-            blocks, self.threads(share, blocks), stream, chip_bytes(self.triple, share.central, traced)
-        ](
-            *batch.input, queue, after, *batch.output, self.unit, share.central, share.reach, share.capacity,
-            share.part, batch.scratch.view(np.int32), batch.scratch.view(np.uint32),
+        batch.slot.launch(
+            make_kernel(self.triple, share.wide, traced), blocks, self.threads(share, blocks), *batch.input, queue,
+            after, *batch.output, self.unit, share.central, share.reach, share.capacity, share.part,
+            batch.slot.scratch_numbers, batch.slot.scratch_words,
+            shared_bytes=chip_bytes(self.triple, share.central, traced),
         )  # fmt: skip
 
-    def finish(self, batch, stream):
+    def finish(self, batch):
         """Launch what makes runs of the BT-blocks of all pairs."""
-        blocks_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output)
+        batch.slot.launch(blocks_to_runs, batch.blocks, THREADS, *batch.input, *batch.output)
 
     def plan(self, level, scratch_words, pairs, longest, traced):
         """(blocks, Share of each) of a launch within so many uint64 words."""

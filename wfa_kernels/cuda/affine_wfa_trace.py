@@ -13,8 +13,10 @@ operations (thesis Algorithm 6), and no run is written where a block has not bee
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import MATCH
-from wfa_kernels.cuda.edit_wfa import REPLACED, put_after, put_operation
+from wfa_kernels.cuda.banded import put_run, write_run
+from wfa_kernels.cuda.edit_wfa import REPLACED, put_operation
 from wfa_kernels.cuda.packing import matches_on
+from wfa_kernels.cuda.queues import lengths_of
 
 #: Operations of a block.
 OPERATIONS = 16
@@ -79,7 +81,7 @@ def blocks_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, 
     """
     i = int64(cuda.blockIdx.x) * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
     if i < pairs and scores[i] >= int32(0):
-        m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+        m, n = lengths_of(shape, i)
         pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
         operations, start = int32(counts[i]), int64(runs_at[i])
         blocks = (operations + int32(OPERATIONS - 1)) // int32(OPERATIONS)
@@ -91,7 +93,7 @@ def blocks_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, 
         while done <= operations:
             if not in_gap:
                 matches = matches_on(pattern, pattern_at + h - k, text, text_at + h, min(m + k, n) - h)
-                at, run = put_after(runs, at, run, uint32(MATCH), matches)
+                at, run = put_run(runs, at, run, uint32(MATCH), matches, False)
                 h += matches
             if done < operations:
                 if done & int32(OPERATIONS - 1) == int32(0):
@@ -108,7 +110,5 @@ def blocks_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, 
                     in_gap = operation != int32(REPLACED)
                     at, run, h, k = put_operation(runs, at, run, operation, h, k)
             done += int32(1)
-        if run != uint32(0):
-            runs[at] = run
-            at += int64(1)
+        at = write_run(runs, at, run, False)
         counts[i] = uint32(at - start)

@@ -155,14 +155,19 @@ class _Rescue:
         flat = np.concatenate([found.cigars for _, found in parts])
         ends = np.concatenate([[0], np.cumsum(lengths)])
         new, new_offsets = gather_rows(flat, ends, order)
-        cigars, offsets = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets)
+        # Memory that is used again: new pages would take longer than what is copied there.
+        cigars = _pool.take(len(result.cigars) + len(new), np.uint32)
+        offsets = _pool.take(len(result.cigar_offsets), np.int64)
+        cigars = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets, cigars, offsets)
         return AlignmentResult(scores, status, cigars, offsets, result.timings, count)
 
 
 @njit(nogil=True, cache=True)
-def _spliced(cigars, offsets, rows, new, new_offsets):
-    """(CIGARs, offsets) with those of the rows, in ascending order, replaced by the new ones."""
-    out_offsets = np.empty(len(offsets), np.int64)
+def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
+    """CIGARs with those of the rows, in ascending order, replaced by the new ones: the part of ``out`` that is filled.
+
+    out: uint32[...] with room for all. out_offsets: int64[pairs + 1], written.
+    """
     out_offsets[0] = offsets[0]
     at, shift = 0, 0
     for row in range(len(offsets) - 1):
@@ -170,7 +175,7 @@ def _spliced(cigars, offsets, rows, new, new_offsets):
             shift += (new_offsets[at + 1] - new_offsets[at]) - (offsets[row + 1] - offsets[row])
             at += 1
         out_offsets[row + 1] = offsets[row + 1] + shift
-    out = np.empty(out_offsets[-1], np.uint32)
+    out = out[: out_offsets[-1]]
     kept = 0  # the first of the elements that are still to be copied
     for at in range(len(rows)):
         row = rows[at]
@@ -179,7 +184,7 @@ def _spliced(cigars, offsets, rows, new, new_offsets):
         out[out_offsets[row] : out_offsets[row + 1]] = new[new_offsets[at] : new_offsets[at + 1]]
         kept = offsets[row + 1]
     out[out_offsets[-1] - (len(cigars) - kept) :] = cigars[kept:]
-    return out, out_offsets
+    return out
 
 
 class _Room:
@@ -201,9 +206,8 @@ def _stream(pairs, way):
     No stream where even the smallest batch finds no room.
     """
     total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
-    times = _PACKED if isinstance(pairs, PackedPairs) else 1
-    wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
     kept = _streams.get(way)
+    wanted = _wanted_letters(pairs, way, total, kept)
     if kept is not None and kept.letters < min(wanted, kept.most) or (kept and kept.longest_seen > 2 * kept.longest):
         _streams.pop(way)
         kept = None
@@ -212,13 +216,28 @@ def _stream(pairs, way):
     return kept, min(wanted, kept.letters) if kept else 0
 
 
+def _wanted_letters(pairs, way, total, kept):
+    """Letters of a batch, on each side, of ``total``."""
+    times = _PACKED if isinstance(pairs, PackedPairs) else 1
+    wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
+    if not len(pairs):
+        return wanted
+    longest, level = (kept.longest, kept.first_level) if kept else (_longest(pairs), None)
+    filling = way.kernels().filling_pairs(longest, level) * total // len(pairs)
+    return max(wanted, min(total, filling))
+
+
+def _longest(pairs):
+    return int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
+
+
 def _new_stream(pairs, way, wanted):
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
     if memory.held_bytes("device") > limit // 2:  # the other streams' buffers; they come back when they are wanted
         _streams.clear()
     room = limit - memory.held_bytes("device")
     kernels = way.kernels()
-    longest = int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
+    longest = _longest(pairs)
     most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
     letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length())
     while letters >= min(MAX_LENGTH, _MOST_LETTERS):

@@ -6,28 +6,72 @@ whose lengths differ by the band or more, goes to the queue of the next band.
 
 from numba import cuda, int32, int64, uint32, uint64
 
-from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
+from wfa_kernels.cigar import DELETION, INSERTION
+from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
 from wfa_kernels.cuda.device import named
 from wfa_kernels.cuda.packing import MAX_LENGTH
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
 #: Blocks of a launch: 8 for each of the 132 processors of an H100 or H200, as many as their registers hold.
 _BLOCKS = 1056
+FILLING_PAIRS = _BLOCKS * THREADS
 
 
 @cuda.jit(device=True, inline="always")
-def put_before(runs, at, run, operation, length):
-    """Add ``length`` letters of an operation before those of the open run, (operation, length) in one word, which
-    is written before ``at`` when it ends; (at, the open run)."""
+def even_band(m, n, band):
+    """a: the band of ``band`` diagonals, from -a on, lies evenly about diagonals 0 and n - m."""
+    return (int32(band - 1) - (n - m)) >> int32(1)
+
+
+@cuda.jit(device=True, inline="always")
+def letters_outside(m, n, a, band):
+    """Letters in gaps, at the least, of a path that leaves the band at either side (Ukkonen 1985)."""
+    below = int32(2) * a + int32(2) + (n - m)
+    above = int32(2) * (int32(band - 1) - a) + int32(2) - (n - m)
+    return min(below, above)
+
+
+@cuda.jit(device=True, inline="always")
+def write_run(runs, at, run, backward):
+    """Write a run, (operation, length) in one word, 0 for none, before or at ``at``; where the next one goes."""
+    if run != uint32(0):
+        if backward:
+            at -= int64(1)
+            runs[at] = run
+        else:
+            runs[at] = run
+            at += int64(1)
+    return at
+
+
+@cuda.jit(device=True, inline="always")
+def put_run(runs, at, run, operation, length, backward):
+    """Let ``length`` letters of an operation join the open run, or end it, which is then written; (at, the open run).
+
+    backward: the letters come before those of the run, which is written before ``at``.
+    """
     if length > int32(0):
         if run != uint32(0) and run & uint32(15) == operation:
             run += uint32(length) << uint32(4)
         else:
-            if run != uint32(0):
-                at -= int64(1)
-                runs[at] = run
+            at = write_run(runs, at, run, backward)
             run = uint32(length) << uint32(4) | operation
     return at, run
+
+
+@cuda.jit(device=True, inline="always")
+def put_before(runs, at, run, operation, length):
+    """put_run on the way back."""
+    return put_run(runs, at, run, operation, length, True)
+
+
+@cuda.jit(device=True, inline="always")
+def put_rest(runs, at, run, v, h):
+    """Write the gap that is left at the beginning, and the open run; where the pair's runs begin."""
+    at, run = put_before(runs, at, run, uint32(DELETION), v)
+    at, run = put_before(runs, at, run, uint32(INSERTION), h)
+    return write_run(runs, at, run, True)
 
 
 def make_kernel(name, band, traced, matrix):
@@ -58,23 +102,17 @@ def make_kernel(name, band, traced, matrix):
         shared = cuda.shared.array(2, int32)
         part = int64(steps.shape[0]) // int64(cuda.gridDim.x)
         step_at = uint64(int64(cuda.blockIdx.x) * part + int64(cuda.threadIdx.x))
-        waiting = int64(pairs)
-        if level >= 0:
-            waiting = int64(queues[0, level])
+        waiting = waiting_pairs(queues, level, pairs)
         base = int64(cuda.blockIdx.x) * int64(THREADS)
         while base < waiting:
             at = base + int64(cuda.threadIdx.x)
             i, m, n, a, score = int32(at), int32(0), int32(0), int32(0), int32(0)
-            room, sure = int32(0), False
+            room, mine, sure = int32(0), False, False
             pattern_at, text_at = uint32(0), uint32(0)
-            mine = at < waiting
+            if at < waiting:
+                i, mine = pair_at(queues, level, at, scores)
             if mine:
-                if level >= 0:
-                    i = queues[level + 1, at]
-                else:
-                    mine = scores[i] != int32(ODD)
-            if mine:
-                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+                m, n = lengths_of(shape, i)
                 pattern_at, text_at = place[0, i], place[1, i]
                 if abs(n - m) < int32(band) and (not traced or words(m, n) * int64(THREADS) <= part):
                     a = lay(m, n)
@@ -117,20 +155,23 @@ class Banded:
         """Letters of the longest sequence: a pair that a block has not the scratch memory for goes to the next band."""
         return MAX_LENGTH
 
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: the wire is the limit, and that needs no larger ones."""
+        return 0
+
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
         return next((i for i, band in enumerate(self.BANDS) if 2 * band >= longest), len(self.BANDS) - 1)
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernel of a band: no more blocks than there are pairs or scratch memory for."""
         blocks = min(_BLOCKS, batch.blocks)
         if traced:
             blocks = max(1, min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest)))
-        self.kernel(self.BANDS[level], traced)[blocks, THREADS, stream](
-            *batch.input, queue, after, *batch.output, batch.scratch
-        )
+        kernel = self.kernel(self.BANDS[level], traced)
+        batch.slot.launch(kernel, blocks, THREADS, *batch.input, queue, after, *batch.output, batch.scratch)
 
-    def finish(self, batch, stream):
+    def finish(self, batch):
         """Nothing: the kernels leave runs themselves."""
 
     def _block_words(self, band, longest):

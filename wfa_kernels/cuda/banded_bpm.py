@@ -34,18 +34,13 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cuda import banded
-from wfa_kernels.cuda.banded import put_before
+from wfa_kernels.cuda.banded import even_band, letters_outside, put_before, put_rest
+from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from, matches_back
 
 #: Diagonals of the bands, in the order in which a pair tries them.
 BANDS = (32, 64, 128, 256)
-
-
-@cuda.jit(device=True, inline="always")
-def _from_bit(first):
-    """Word with the bits from ``first`` (clamped to 0 .. 32) on."""
-    return uint32(uint64(0xFFFFFFFF) << uint64(min(max(first, int32(0)), int32(32))))
 
 
 def make_forward(band, traced):
@@ -67,7 +62,7 @@ def make_forward(band, traced):
         shift = uint32(first) & uint32(31)
         at = int64(first >> int32(5))
         for w in range(words):
-            plus[w] = _from_bit(b - int32(32 * w))
+            plus[w] = bits_from(b - int32(32 * w))
             minus[w] = uint32(0)
         for w in range(words + 2):
             raw[w] = pattern[at + w]
@@ -93,7 +88,7 @@ def make_forward(band, traced):
                 hidden = b - start - j  # rows above the matrix
                 if hidden > int32(0):
                     for w in range(words):
-                        equal[w] &= _from_bit(hidden - int32(32 * w))
+                        equal[w] &= bits_from(hidden - int32(32 * w))
                 carry = uint64(0)
                 for w in range(words):
                     total = uint64(equal[w] & plus[w]) + uint64(plus[w]) + carry
@@ -121,7 +116,7 @@ def make_forward(band, traced):
         # From the lowest row of the band up to row m, which is diagonal n - m.
         final = b - (n - m)
         for w in range(words):
-            below = _from_bit(final - int32(32 * w))
+            below = bits_from(final - int32(32 * w))
             if w == words - 1:
                 below &= uint32(0x7FFFFFFF)
             lowest += int32(cuda.popc(minus[w] & below)) - int32(cuda.popc(plus[w] & below))
@@ -162,12 +157,7 @@ def make_backward(band):
                     v -= int32(1)
                 if taken != uint32(DELETION):
                     h -= int32(1)
-        at, run = put_before(runs, at, run, uint32(DELETION), v)
-        at, run = put_before(runs, at, run, uint32(INSERTION), h)
-        if run != uint32(0):
-            at -= int64(1)
-            runs[at] = run
-        return at
+        return put_rest(runs, at, run, v, h)
 
     return backward
 
@@ -178,11 +168,11 @@ def make_kernel(band, traced):
 
     @cuda.jit(device=True, inline="always")
     def lay(m, n):
-        return (int32(band - 1) - (n - m)) >> int32(1)
+        return even_band(m, n, band)
 
     @cuda.jit(device=True, inline="always")
     def limit(m, n, a):
-        return min(int32(2) * a + int32(2) + (n - m), int32(2) * (int32(band - 1) - a) + int32(2) - (n - m))
+        return letters_outside(m, n, a, band)
 
     @cuda.jit(device=True, inline="always")
     def words(m, n):

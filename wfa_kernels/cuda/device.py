@@ -46,13 +46,23 @@ def describe():
     return f"{name}, compute capability {'.'.join(map(str, gpu.compute_capability))}"
 
 
-def named(function, suffix):
-    """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it."""
+def at_least(capability):
+    """Whether the GPU in use has this compute capability, (major, minor), or a later one."""
+    from numba import cuda
+
+    return not simulated() and available() and cuda.get_current_device().compute_capability >= capability
+
+
+def named(function, suffix, registers=None):
+    """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it.
+
+    registers: most of a thread, where the compiler would take a few more and fewer threads would fit.
+    """
     from numba import cuda
 
     function.__name__ += suffix
     function.__qualname__ += suffix
-    return cuda.jit(function) if simulated() else cuda.jit(cache=True)(function)
+    return cuda.jit(function) if simulated() else cuda.jit(cache=True, max_registers=registers)(function)
 
 
 def free_bytes():
@@ -74,7 +84,7 @@ def copy_in(target, source, stream, first=0):
     if source.nbytes and simulated():
         _simulated_bytes(target)[at : at + source.nbytes] = source.view(np.uint8)
     elif source.nbytes:
-        _check(_driver().cuMemcpyHtoDAsync(_address(target) + at, source.ctypes.data, source.nbytes, int(stream)))
+        _check(_driver().cuMemcpyHtoDAsync(address(target) + at, source.ctypes.data, source.nbytes, int(stream)))
 
 
 def copy_out(target, source, first, stream):
@@ -83,7 +93,7 @@ def copy_out(target, source, first, stream):
     if target.nbytes and simulated():
         target.view(np.uint8)[:] = _simulated_bytes(source)[at : at + target.nbytes]
     elif target.nbytes:
-        _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, _address(source) + at, target.nbytes, int(stream)))
+        _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, address(source) + at, target.nbytes, int(stream)))
 
 
 def wait():
@@ -98,7 +108,14 @@ def clear(target, count, stream):
     if simulated():
         _simulated_bytes(target)[: 4 * count] = 0
     else:
-        _check(_driver().cuMemsetD32Async(_address(target), 0, count, int(stream)))
+        _check(_driver().cuMemsetD32Async(address(target), 0, count, int(stream)))
+
+
+def launch(function, blocks, threads, shared_bytes, stream, arguments):
+    """Launch a kernel by the driver's own call. arguments: address of the addresses of its arguments."""
+    _check(
+        _driver().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared_bytes, int(stream), int(arguments), 0)
+    )
 
 
 @cache
@@ -108,7 +125,8 @@ def _driver():
     return driver
 
 
-def _address(array):
+def address(array):
+    """Of a device array's memory."""
     return array.__cuda_array_interface__["data"][0]
 
 
@@ -118,4 +136,4 @@ def _simulated_bytes(array):
 
 def _check(answer):
     if answer[0]:
-        raise RuntimeError(f"a copy between host and GPU failed: {answer[0]!r}")
+        raise RuntimeError(f"the GPU's driver failed: {answer[0]!r}")

@@ -23,9 +23,11 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cuda.compaction import ODD, THREADS, reserve, send_on
+from wfa_kernels.cuda.banded import put_run, write_run
+from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
 from wfa_kernels.cuda.device import named, simulated
 from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, letters_from, matches_on
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.designs import PAPER_KERNELS
 from wfa_kernels.result import NO_SCORE
 
@@ -88,16 +90,12 @@ def make_kernel(limit, traced):
         packed = cuda.shared.array(0, uint64)
         thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         centre = int32(limit + 1)
-        waiting = int64(pairs)
-        if queue >= 0:
-            waiting = int64(queues[0, queue])
+        waiting = waiting_pairs(queues, queue, pairs)
         at = int64(cuda.blockIdx.x)
         while at < waiting:
-            i = int32(at)
-            if queue >= 0:
-                i = queues[queue + 1, at]
-            if queue >= 0 or scores[i] != int32(ODD):  # the same for all threads of the block
-                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            i, mine = pair_at(queues, queue, at, scores)
+            if mine:  # the same for all threads of the block
+                m, n = lengths_of(shape, i)
                 text_word = (m + int32(LETTERS - 1)) // int32(LETTERS) + int32(1)
                 text_at = text_word * int32(LETTERS)
                 for d in range(thread, 2 * width, threads):
@@ -142,21 +140,6 @@ def make_kernel(limit, traced):
 
 
 @cuda.jit(device=True, inline="always")
-def put_after(runs, at, run, operation, length):
-    """Add ``length`` letters of an operation behind those of the open run, (operation, length) in one word, which
-    is written at ``at`` when it ends; (at, the open run)."""
-    if length > int32(0):
-        if run != uint32(0) and run & uint32(15) == operation:
-            run += uint32(length) << uint32(4)
-        else:
-            if run != uint32(0):
-                runs[at] = run
-                at += int64(1)
-            run = uint32(length) << uint32(4) | operation
-    return at, run
-
-
-@cuda.jit(device=True, inline="always")
 def put_operation(runs, at, run, operation, h, k):
     """Add one operation of a backtrace to the runs; (at, the open run, offset and diagonal behind it)."""
     taken = uint32(MISMATCH)
@@ -164,7 +147,7 @@ def put_operation(runs, at, run, operation, h, k):
         taken = uint32(INSERTION)
     if operation == int32(DELETED):
         taken = uint32(DELETION)
-    at, run = put_after(runs, at, run, taken, int32(1))
+    at, run = put_run(runs, at, run, taken, int32(1), False)
     if operation != int32(DELETED):
         h += int32(1)
     return at, run, h, k + int32(REPLACED) - operation
@@ -177,7 +160,8 @@ def vectors_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at,
     i = int64(cuda.blockIdx.x) * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
     m, n, score, room = int32(0), int32(0), int32(NO_SCORE), int32(0)
     if i < pairs:
-        m, n, score = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16)), scores[i]
+        m, n = lengths_of(shape, i)
+        score = scores[i]
     mine = score >= int32(0)
     if mine:
         room = min(int32(2) * score + int32(1), m + n)
@@ -186,16 +170,14 @@ def vectors_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at,
         at, run, h, k, e = start, uint32(0), int32(0), int32(0), int32(0)
         while e <= score:
             matches = matches_on(pattern, int32(place[0, i]) + h - k, text, int32(place[1, i]) + h, min(m + k, n) - h)
-            at, run = put_after(runs, at, run, uint32(MATCH), matches)
+            at, run = put_run(runs, at, run, uint32(MATCH), matches, False)
             h += matches
             if e < score:
                 vector = vectors[int64(e >> int32(5)) * int64(pairs) + i]
                 operation = int32((vector >> uint64(2 * (e & int32(31)))) & uint64(3))
                 at, run, h, k = put_operation(runs, at, run, operation, h, k)
             e += int32(1)
-        if run != uint32(0):
-            runs[at] = run
-            at += int64(1)
+        at = write_run(runs, at, run, False)
         runs_at[i] = uint32(start)
         counts[i] = uint32(at - start)
 
@@ -229,21 +211,26 @@ class EditWfa:
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
         return min(MAX_LENGTH, (left // 16 - 1) * LETTERS)
 
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
+        return 0
+
     def last_likely_level(self, longest):
         """All kernels."""
         return len(LIMITS) - 1
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""
         blocks = batch.pairs if queue < 0 else min(batch.pairs, _QUEUE_BLOCKS)
         kernel = make_kernel(LIMITS[level], traced)
-        kernel[blocks, self.block_threads[level], stream, packed_bytes(batch.longest)](
-            *batch.input, queue, after, batch.slot.scores, batch.scratch
-        )
+        batch.slot.launch(
+            kernel, blocks, self.block_threads[level], *batch.input, queue, after, batch.slot.scores, batch.scratch,
+            shared_bytes=packed_bytes(batch.longest),
+        )  # fmt: skip
 
-    def finish(self, batch, stream):
+    def finish(self, batch):
         """Launch what turns the vectors of all pairs into runs."""
-        vectors_to_runs[batch.blocks, THREADS, stream](*batch.input, *batch.output, batch.scratch)
+        batch.slot.launch(vectors_to_runs, batch.blocks, THREADS, *batch.input, *batch.output, batch.scratch)
 
 
 def kernel_facts(longest, choice, traced):

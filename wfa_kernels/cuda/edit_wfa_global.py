@@ -19,9 +19,11 @@ from numba import cuda, int32, int64, uint32
 
 from wfa_kernels.cigar import MATCH
 from wfa_kernels.cuda import device, memory
-from wfa_kernels.cuda.compaction import ODD, send_on
-from wfa_kernels.cuda.edit_wfa import REPLACED, UNREACHED, compute_next, put_after, put_operation
+from wfa_kernels.cuda.banded import put_run, write_run
+from wfa_kernels.cuda.compaction import send_on
+from wfa_kernels.cuda.edit_wfa import REPLACED, UNREACHED, compute_next, put_operation
 from wfa_kernels.cuda.packing import matches_on
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
 #: Blocks of the first launch, two for each of 132 processors, and threads of a block.
@@ -55,16 +57,13 @@ def _way_back(pattern, pattern_at, text, text_at, m, n, score, room, operations,
     at, run, h, k = start, uint32(0), int32(0), int32(0)
     while e <= score:
         matches = matches_on(pattern, pattern_at + h - k, text, text_at + h, min(m + k, n) - h)
-        at, run = put_after(runs, at, run, uint32(MATCH), matches)
+        at, run = put_run(runs, at, run, uint32(MATCH), matches, False)
         h += matches
         if e < score:
             operation = int32(runs[waiting + int64(e)])
             at, run, h, k = put_operation(runs, at, run, operation, h, k)
         e += int32(1)
-    if run != uint32(0):
-        runs[at] = run
-        at += int64(1)
-    return at
+    return write_run(runs, at, run, False)
 
 
 @cache
@@ -81,16 +80,12 @@ def make_kernel(traced):
         new = int64(cuda.blockIdx.x) * int64(2) * width + int64(limit) + int64(_BORDER)
         old = new + width
         cells = int64(cuda.blockIdx.x) * (int64(limit) + int64(1)) * (int64(limit) + int64(1))
-        waiting = int64(pairs)
-        if queue >= 0:
-            waiting = int64(queues[0, queue])
+        waiting = waiting_pairs(queues, queue, pairs)
         at = int64(cuda.blockIdx.x)
         while at < waiting:
-            i = int32(at)
-            if queue >= 0:
-                i = queues[queue + 1, at]
-            if queue >= 0 or scores[i] != int32(ODD):  # the same for all threads of the block
-                m, n = int32(shape[i] & uint32(0xFFFF)), int32(shape[i] >> uint32(16))
+            i, mine = pair_at(queues, queue, at, scores)
+            if mine:  # the same for all threads of the block
+                m, n = lengths_of(shape, i)
                 pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
                 if thread == 0:
                     offsets[new] = matches_on(pattern, pattern_at, text, text_at, min(m, n))
@@ -145,12 +140,12 @@ class GlobalWfa:
         self.bytes = min(_MOST_BYTES, most_bytes)
         self.offsets = self.operations = None
 
-    def launch(self, level, queue, after, batch, traced, stream):
+    def launch(self, level, queue, after, batch, traced):
         """Launch the kernel with many blocks, or with as many as have memory for the batch's longest pair."""
         blocks = BLOCKS if level == 0 else self._blocks(batch.longest, traced)
         limit = min(batch.longest, self._limit(blocks, traced))
         self._allocate(blocks * 2 * (2 * limit + 2 * _BORDER + 1), traced)
-        make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, stream](
+        make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, batch.slot.compute](
             *batch.input, queue, after, *batch.output, limit, self.offsets, self.operations
         )
 

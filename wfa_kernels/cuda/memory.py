@@ -47,9 +47,14 @@ def _allocate(kind, make, shape, dtype):
         if "OUT_OF_MEMORY" in str(error).upper():
             raise GpuMemoryError(f"no room for {size} bytes of {kind} memory") from None
         raise
-    _count(kind, size)
-    weakref.finalize(array, _count, kind, -size)
+    count_while_alive(kind, size, array)
     return array
+
+
+def count_while_alive(kind, size, owner):
+    """Count so many bytes as held until their owner is gone; kind: "device" or "pinned"."""
+    _count(kind, size)
+    weakref.finalize(owner, _count, kind, -size)
 
 
 def _count(kind, size):

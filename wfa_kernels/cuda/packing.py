@@ -22,7 +22,11 @@ _WORDS = 4  # uint64 words of ASCII in 32 letters
 
 @cuda.jit(device=True, inline="always")
 def funnel(low, high, shift):
-    """The low word of (high, low) shifted right by shift < 32."""
+    """The low word of (high, low) shifted right by shift < 32.
+
+    instructions.make_funnel is the same as one instruction: the compiler cannot look into that, and then unrolls other
+    loops of the edit-distance kernels (a third more code for the band of 32).
+    """
     return uint32(((uint64(high) << uint64(32)) | uint64(low)) >> uint64(shift))
 
 

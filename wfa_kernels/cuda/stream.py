@@ -1,9 +1,11 @@
-"""Batches of pairs through the GPU: copies in, kernels and copies out overlap on three streams.
+"""Batches of pairs through the GPU: copies in, kernels and copies out overlap.
 
-One batch is on its way in while another is computed and a third comes out; ``SLOTS`` sets of buffers go round. The
-wire is the limit at short lengths, so little else crosses it: lengths as 16 bits (the GPU adds them up), scores, ends
-of CIGARs, and CIGARs of just the size they have. That size is known on the GPU only: the host waits for it two batches
-behind the copies, and then asks for the CIGARs. Letters come as ASCII, and are packed there, or packed already.
+One batch is on its way in while others are computed and one comes out; ``SLOTS`` sets of buffers go round. The copies
+of each direction have a CUDA stream, and so has each set of buffers for its kernels: what one batch's few last pairs
+leave idle of the GPU, the next batch's kernels take. The wire is the limit at short lengths, so little else crosses it:
+lengths as 16 bits (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size is
+known on the GPU only: the host waits for it two batches behind the copies, and then asks for the CIGARs. Letters come
+as ASCII, and are packed there, or packed already.
 """
 
 from collections import deque
@@ -16,6 +18,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS, TAIL_WORDS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
@@ -37,34 +40,28 @@ _FEW = 0.001
 #: Ordinary memory is brought into page-locked memory by several threads: one does not keep up with the wire.
 _STAGING_THREADS = 8
 _STAGING_PIECE = 1 << 22
+#: So do their lengths: pairs at a time.
+_SHAPE_PIECE = 1 << 18
 
 
 @njit(nogil=True, cache=True)
-def _shape_batch(pattern_offsets, text_offsets, start, stop, most, block, pattern_at, text_at, shape):
-    """Fill ``shape`` (see compaction.place_pairs) up to a sequence over ``most``; (pairs taken, longest sequence).
+def _put_lengths(pattern_offsets, text_offsets, lengths):
+    """Fill lengths, uint32[pairs], m | n << 16, cut off at 16 bits; the longest sequence.
 
-    pattern_at, text_at: places of the first pattern and of the first text.
+    pattern_offsets, text_offsets: int64[pairs + 1].
     """
-    count, longest = stop - start, 0
-    for i in range(count):
-        m = pattern_offsets[start + i + 1] - pattern_offsets[start + i]
-        n = text_offsets[start + i + 1] - text_offsets[start + i]
-        if max(m, n) > most:
-            count = i
-            break
+    longest = 0
+    for i in range(len(lengths)):
+        m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
         longest = max(longest, m, n)
-        shape[i] = m | n << 16
-    blocks = (count + block - 1) // block
-    for b in range(blocks):
-        shape[count + b] = pattern_at + pattern_offsets[start + b * block] - pattern_offsets[start]
-        shape[count + blocks + b] = text_at + text_offsets[start + b * block] - text_offsets[start]
-    return count, longest
+        lengths[i] = (m & 0xFFFF) | (n & 0xFFFF) << 16
+    return longest
 
 
 class _Slot:
     """Device and page-locked buffers of one batch in flight."""
 
-    def __init__(self, pairs, letters, levels, traced):
+    def __init__(self, pairs, letters, levels, scratch_words, traced):
         blocks = -(-pairs // THREADS)
         words = -(-letters // LETTERS) + 1
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
@@ -77,13 +74,19 @@ class _Slot:
         self.counts = device_array(pairs, np.uint32)
         self.runs_at = device_array(pairs, np.uint32)
         self.ends = device_array(pairs, np.int64)
+        self.sums = device_array(blocks, np.int64)
+        self.flag = device_array(1, np.int64)
         # A CIGAR has no more runs than its pair has letters.
-        self.cigars = device_array(2 * letters if traced else 1, np.uint32)
+        self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
+        self.scratch = device_array(scratch_words, np.uint64)
+        self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
         self.tallies = pinned_array(levels + 1, np.int32)
         self.filled = pinned_array(2, np.int64)
-        self.told = cuda.event()
+        self.compute = cuda.stream()
+        self.launch = Launcher(self.compute)
+        self.told, self.summed, self.beyond_done = cuda.event(), cuda.event(), cuda.event()
         self._never = cuda.event()
         self.forget()
 
@@ -99,6 +102,17 @@ class _Slot:
 
 
 @dataclass
+class _Draft:
+    """A batch to be, that ends before the first pair with a sequence over the limit."""
+
+    number: int
+    start: int
+    stop: int
+    slot: _Slot
+    shaping: list  # lengths under way into the slot's page-locked memory, each to tell the longest
+
+
+@dataclass
 class _Batch:
     number: int
     start: int
@@ -108,10 +122,9 @@ class _Batch:
     sources: tuple  # letters of its patterns and of its texts, or their planes, page-locked or soon to be
     staging: list  # copies into page-locked memory under way
     packed: bool  # sources are planes
-    runs: object  # device memory for the runs of all CIGARs
-    scratch: object  # and for the kernels
     first_level: int = 0
     last_level: int = 0
+    trial: bool = False  # it begins a level lower than it would, to see whether that is enough
 
     @property
     def pairs(self):
@@ -129,13 +142,18 @@ class _Batch:
     @property
     def output(self):
         """What those kernels write."""
-        return self.slot.scores, self.slot.runs_at, self.slot.counts, self.runs
+        return self.slot.scores, self.slot.runs_at, self.slot.counts, self.slot.runs
+
+    @property
+    def scratch(self):
+        """Device memory for the kernels, uint64[...]."""
+        return self.slot.scratch
 
 
 def letters_within(memory, levels, traced, letters_per_pair):
     """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
-    letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (8 if traced else 0)) + (8 if traced else 0)
-    pair = SLOTS * (32 + 4 * (levels + 2)) + 8
+    letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (16 if traced else 0))
+    pair = SLOTS * (32 + 4 * (levels + 2) + 1)
     return int(_BATCHES_SHARE * memory / (letter + pair / letters_per_pair))
 
 
@@ -148,9 +166,9 @@ class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
     design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
-    the one to begin with; ``launch(level, queue, after, batch, traced, stream)``, which launches one on the pairs of a
+    the one to begin with; ``launch(level, queue, after, batch, traced)``, which launches one on the pairs of a
     queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
-    arrays); ``finish(batch, stream)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
+    arrays); ``finish(batch)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
     uint64 words of scratch memory for full speed; ``longest(scratch words)``, of the longest sequence that can be done;
     and ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need.
     beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
@@ -165,14 +183,10 @@ class Stream:
         share = int((1 - _BATCHES_SHARE) * memory) // (2 if beyond else 1)
         self.own_levels, self.levels = len(design.NAMES), levels_of(design, beyond)
         self.beyond = beyond(share) if beyond else None
-        self.slots = [_Slot(pairs, letters, self.levels, traced) for _ in range(SLOTS)]
-        self.inward, self.compute, self.outward = cuda.stream(), cuda.stream(), cuda.stream()
-        self.sums = device_array(-(-pairs // THREADS), np.int64)
+        words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
+        self.slots = [_Slot(pairs, letters, self.levels, words, traced) for _ in range(SLOTS)]
+        self.inward, self.outward = cuda.stream(), cuda.stream()
         self.filled = device_array(_BATCHES, np.int64)
-        self.flag = device_array(1, np.int64)
-        self.runs = device_array(2 * letters if traced else 1, np.uint32)
-        words = min(share // 8, design.scratch_words(pairs, longest, traced))
-        self.scratch = device_array(words, np.uint64)
         self.most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.longest_seen = 0
         self.first_level = design.first_level
@@ -193,20 +207,23 @@ class Stream:
             self._spans = []
         for slot in self.slots:
             slot.forget()
-        # These pairs may be nearer than the last call's.
-        self.first_level = max(self.design.first_level, self.first_level - 1)
+            device.clear(slot.flag, 2, slot.compute)
+        device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
+        self.summed = self.beyond_done = None
+        self.try_lower = True  # these pairs may be nearer than the last call's
         last = self.levels - 1 if every_level else self.design.last_likely_level(self.longest)
-        self.last_level = max(self.first_level, last)
+        self.last_level, self.needed_level = max(self.first_level, last), 0
         self.may_curtail = not every_level
-        device.clear(self.filled, 2, self.compute)
-        device.clear(self.flag, 2, self.compute)
         batches = self._batches(pairs, letters, skipped)
         staged, sent = next(batches, None), None
         while staged is not None or sent is not None:
             batch, sent = sent, staged
-            if staged is not None:
+            if staged is not None:  # before the launches for the batch before: the wire must not wait for the host
+                if not sent.staging:
+                    self._send(sent)
                 staged = next(batches, None)  # its staging goes on meanwhile
-                self._send(sent)  # before the launches for the batch before: the wire must not wait for the host
+                if sent.staging:
+                    self._send(sent)
             if batch is not None:
                 self._launch(batch)
                 self._fetch(batch, scores, ends)
@@ -225,8 +242,12 @@ class Stream:
         return np.sort(np.concatenate([np.empty(0, np.int64), *again]))
 
     def seconds(self, name):
-        """Seconds that a part of the last call took by the GPU's clock, in all."""
-        return sum(cuda.event_elapsed_time(begin, end) for part, _, begin, end in self._spans if part == name) / 1e3
+        """Seconds of the last call during which a part went on for at least one batch, by the GPU's clock."""
+        total, until = 0.0, 0.0
+        for begin, end in sorted((begin, end) for part, _, begin, end in self.timeline() if part == name):
+            total += max(0.0, end - max(begin, until))
+            until = max(until, end)
+        return total
 
     def timeline(self):
         """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
@@ -255,31 +276,61 @@ class Stream:
 
         The first and the last ones are small: the kernels begin early, and little is left to do after the last copy.
         """
-        start, number, packed = 0, 0, isinstance(pairs, PackedPairs)
-        sides = pairs.pattern_offsets, pairs.text_offsets
-        while start < len(pairs):
-            slot = self.slots[number % SLOTS]
-            stop = min(
-                self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8) for offsets in sides
-            )
-            slot.arrived.synchronize()  # until then its page-locked buffers are being read
-            places = (LEAD + (int(offsets[start]) % LETTERS if packed else 0) for offsets in sides)
-            count, longest = _shape_batch(*sides, start, stop, self.most_letters, THREADS, *places, slot.staged_shape)
+        packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
+        draft = self._draft(sides, letters, 0, 0)
+        while draft is not None:
+            count, longest = self._shaped(sides, draft)
+            start, number, slot = draft.start, draft.number, draft.slot
             stop = start + count
-            if not count:
+            if count:
+                draft = self._draft(sides, letters, stop, number + 1)
+                self._put_places(sides, start, stop, packed, slot.staged_shape)
+                self.longest_seen = max(self.longest_seen, longest)
+                yield _Batch(number, start, stop, longest, slot, *self._stage(pairs, start, stop, slot), packed)
+            else:
                 skipped.append(start)
-                start += 1
-                continue
-            self.longest_seen = max(self.longest_seen, longest)
-            sources = self._stage(pairs, start, stop, slot)
-            yield _Batch(number, start, stop, longest, slot, *sources, packed, self.runs, self.scratch)
-            start, number = stop, number + 1
+                draft = self._draft(sides, letters, start + 1, number)
+
+    def _draft(self, sides, letters, start, number):
+        """The next batch, whose lengths threads begin to put down; None after the last."""
+        if start == len(sides[0]) - 1:
+            return None
+        slot = self.slots[number % SLOTS]
+        stop = min(
+            self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8) for offsets in sides
+        )
+        slot.arrived.synchronize()  # until then its page-locked buffers are being read
+        lengths = slot.staged_shape[: stop - start]
+        pieces = [
+            self.stagers.submit(_put_lengths, *(offsets[at : at + _SHAPE_PIECE + 1] for offsets in sides), part)
+            for at in range(start, stop, _SHAPE_PIECE)
+            for part in [lengths[at - start : at - start + _SHAPE_PIECE]]
+        ]
+        return _Draft(number, start, stop, slot, pieces)
+
+    def _shaped(self, sides, draft):
+        """(pairs of a draft before one over the limit, the longest sequence of these)."""
+        longest = max(piece.result() for piece in draft.shaping)
+        if longest <= self.most_letters:
+            return draft.stop - draft.start, longest
+        lengths = np.maximum(*(np.diff(offsets[draft.start : draft.stop + 1]) for offsets in sides))
+        count = int(np.argmax(lengths > self.most_letters))
+        return count, int(lengths[:count].max(initial=0))
 
     def _cut(self, offsets, start, most, least):
         """Where a batch from ``start`` on ends that takes half of the letters that are left, within limits."""
         letters = min(most, max(least, int(offsets[-1] - offsets[start]) // 2))
         ends = offsets[start + 1 : start + 1 + self.pairs]
         return max(start + 1, start + int(np.searchsorted(ends, offsets[start] + letters, side="right")))
+
+    def _put_places(self, sides, start, stop, packed, shape):
+        """Where the sequences of each block's first pair begin, behind the lengths."""
+        at = stop - start
+        for offsets in sides:
+            first = LEAD + (int(offsets[start]) % LETTERS if packed else 0)
+            places = offsets[start:stop:THREADS] - offsets[start] + first
+            shape[at : at + len(places)] = places
+            at += len(places)
 
     def _stage(self, pairs, start, stop, slot):
         """(page-locked letters of patterns and texts, the copies under way to fill them)."""
@@ -314,33 +365,39 @@ class Stream:
 
     def _launch(self, batch):
         batch.first_level, batch.last_level = self.first_level, self.last_level
-        batch.slot.arrived.wait(self.compute)
-        batch.slot.left.wait(self.compute)
-        self._pack(batch)
-        ended = self._span("time_kernel", batch, self.compute)
+        batch.trial = self.try_lower and batch.first_level > self.design.first_level
+        if batch.trial:
+            batch.first_level, self.try_lower = batch.first_level - 1, False
+        stream = batch.slot.compute
+        batch.slot.arrived.wait(stream)
+        batch.slot.left.wait(stream)
+        self._pack(batch, stream)
+        ended = self._span("time_kernel", batch, stream)
         self._align(batch, range(batch.first_level, min(batch.last_level + 1, self.own_levels)), self.design, 0)
         if self.traced:
-            self.design.finish(batch, self.compute)
+            self.design.finish(batch)
         beyond = range(max(batch.first_level, self.own_levels), batch.last_level + 1)
-        self._align(batch, beyond, self.beyond, self.own_levels)
+        if beyond:
+            self._align_beyond(batch, beyond, stream)
         if self.traced:
-            self._gather(batch)
+            self._gather(batch, stream)
         batch.slot.computed = ended()
 
-    def _pack(self, batch):
+    def _pack(self, batch, stream):
         """Letters into planes, and where each sequence begins."""
         slot, blocks = batch.slot, batch.blocks
-        ended = self._span("time_pack", batch, self.compute)
-        device.clear(slot.queues, self.levels + 2, self.compute)
+        ended = self._span("time_pack", batch, stream)
+        device.clear(slot.queues, self.levels + 2, stream)
         if not batch.packed:
             words = [-(-len(letters) // LETTERS) for letters in batch.sources]
-            packing.pack_letters[-(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, self.compute](
-                slot.ascii[0], words[0], slot.ascii[1], words[1], *slot.planes, *slot.odd, self.flag, batch.number + 1
-            )
+            slot.launch(
+                packing.pack_letters, -(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, slot.ascii[0], words[0],
+                slot.ascii[1], words[1], *slot.planes, *slot.odd, slot.flag, batch.number + 1,
+            )  # fmt: skip
         # The flag holds the number, from 1, of a batch with letters that have no code; packed letters all have one.
-        compaction.place_pairs[blocks, THREADS, self.compute](
-            batch.pairs, slot.shape, slot.place, slot.queues, slot.scores, *slot.odd, self.flag,
-            _NO_BATCH if batch.packed else batch.number + 1,
+        slot.launch(
+            compaction.place_pairs, blocks, THREADS, batch.pairs, slot.shape, slot.place, slot.queues, slot.scores,
+            *slot.odd, slot.flag, _NO_BATCH if batch.packed else batch.number + 1,
         )  # fmt: skip
         ended()
 
@@ -349,16 +406,28 @@ class Stream:
         for level in levels:
             queue = level if level > batch.first_level else ALL_PAIRS
             after = level + 1 if level < batch.last_level else self.levels
-            kernels.launch(level - before, queue, after, batch, self.traced, self.compute)
+            kernels.launch(level - before, queue, after, batch, self.traced)
 
-    def _gather(self, batch):
+    def _align_beyond(self, batch, levels, stream):
+        """Launch the kernels beyond the design's: their memory serves one batch at a time."""
+        if self.beyond_done is not None:
+            self.beyond_done.wait(stream)
+        self._align(batch, levels, self.beyond, self.own_levels)
+        self.beyond_done = batch.slot.beyond_done
+        self.beyond_done.record(stream)
+
+    def _gather(self, batch, stream):
         """All runs of the batch into one array of CIGARs."""
-        slot, count, blocks, stream = batch.slot, batch.pairs, batch.blocks, self.compute
-        compaction.sum_blocks[blocks, THREADS, stream](count, slot.scores, slot.counts, self.sums)
-        compaction.scan_sums[1, compaction.SCAN_THREADS, stream](blocks, self.sums, self.filled, batch.number)
-        compaction.gather_runs[blocks, THREADS, stream](
-            count, slot.scores, slot.counts, slot.runs_at, self.runs, self.sums, self.filled, batch.number,
-            slot.ends, slot.cigars,
+        slot, count, blocks = batch.slot, batch.pairs, batch.blocks
+        slot.launch(compaction.sum_blocks, blocks, THREADS, count, slot.scores, slot.counts, slot.sums)
+        if self.summed is not None:  # where the CIGARs of the batch before end
+            self.summed.wait(stream)
+        slot.launch(compaction.scan_sums, 1, compaction.SCAN_THREADS, blocks, slot.sums, self.filled, batch.number)
+        self.summed = slot.summed
+        self.summed.record(stream)
+        slot.launch(
+            compaction.gather_runs, blocks, THREADS, count, slot.scores, slot.counts, slot.runs_at, slot.runs,
+            slot.sums, self.filled, batch.number, slot.ends, slot.cigars,
         )  # fmt: skip
 
     def _fetch(self, batch, scores, ends):
@@ -402,13 +471,16 @@ class Stream:
     def _choose_levels(self, batch, tallies):
         """First and last kernel of the next batches, from how many pairs had to go on to each in this one."""
         failed = tallies[batch.first_level + 1 : batch.last_level + 1]
-        if failed and failed[0] > _TOO_MANY_FAIL * batch.pairs:
-            self.first_level = max(self.first_level, batch.first_level + 1)
+        useless = max((1 + i for i, count in enumerate(failed) if count > _TOO_MANY_FAIL * batch.pairs), default=0)
+        if useless:
+            self.first_level = max(self.first_level, batch.first_level + useless)
+        elif batch.trial:
+            self.first_level, self.try_lower = min(self.first_level, batch.first_level), True
         if tallies[self.levels] > _FEW * batch.pairs:
             self.last_level = self.levels - 1
         elif self.may_curtail:
-            needed = sum(count > 0 for count in failed)
-            self.last_level = max(batch.first_level + needed, self.first_level)
+            self.needed_level = max(self.needed_level, batch.first_level + sum(count > 0 for count in failed))
+            self.last_level = max(self.needed_level, self.first_level)
 
 
 class Timings(Mapping):

@@ -18,6 +18,12 @@ _KERNELS = {
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
 _GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa_global"), Affine: ("affine_", "instructions", "gates")}
+#: What brings a batch where it shall lie.
+_BRING = {
+    "pinned": wfa_kernels.pin_pairs,
+    "packed": wfa_kernels.pack_pairs,
+    "registered": wfa_kernels.register_pairs,
+}
 _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
@@ -73,7 +79,8 @@ class WavebenchGpu(Adapter):
     """wfa_kernels.align() on the GPU by one of its designs.
 
     penalties: Edit or Affine, what the tool computes. source: where the pairs lie when the clock starts: "pinned",
-    page-locked; "pageable", in ordinary arrays, as a caller has them; "packed", page-locked and packed to 2 bits. One
+    page-locked; "pageable", in ordinary arrays, as a caller has them; "packed", page-locked and packed to 2 bits;
+    "registered", page-locked in the data set's own mapping, in no experiment (docs/decisions/registered-input.md). One
     tool under several ids: the samples differ in their quantity only. block_threads: of the papers' design, in place of
     its own.
     """
@@ -89,14 +96,14 @@ class WavebenchGpu(Adapter):
 
     @property
     def id(self):
-        """The tool, its design, and ``@pageable`` or ``@packed``."""
+        """The tool, its design, and ``@pageable``, ``@packed`` or ``@registered``."""
         return f"{self.tool}:{self.variant}" + ("" if self.source == "pinned" else f"@{self.source}")
 
     @property
     def sources(self):
         """Every file of the GPU's side and what it imports of the library, but what only the other tool needs."""
         kernels = [path.stem for path in (ROOT / "wfa_kernels/cuda").glob("*.py") if path.stem != "__init__"]
-        found = imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
+        found = imported(["api", "registering", *(f"cuda/{stem}" for stem in kernels)], "cuda")
         others = [part for penalties, parts in _GPU_TOOLS.items() if penalties is not self.penalties for part in parts]
         return tuple(path for path in found if not any(part in path for part in others))
 
@@ -115,7 +122,7 @@ class WavebenchGpu(Adapter):
 
     def prepare(self, pairs, job):
         """Page-lock the letters, or pack them, where they shall be."""
-        bring = {"pinned": wfa_kernels.pin_pairs, "packed": wfa_kernels.pack_pairs}.get(self.source)
+        bring = _BRING.get(self.source)
         self._pairs, self._job = bring(pairs) if bring else pairs, job
 
     def run(self):
@@ -162,4 +169,5 @@ def adapters():
     designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
     on_gpu = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
     swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
-    return on_cpu + on_gpu + [WavebenchGpu(Edit, "fast", "packed"), *swept]
+    further = [WavebenchGpu(Edit, "fast", source) for source in ("packed", "registered")]
+    return on_cpu + on_gpu + further + swept

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from simulators import simulate
 from wfa_kernels import PairBatch, PaperDesign, pin_pairs
+from wfa_kernels.designs import PAPER_KERNELS
 
 SEED = 1
 #: Errors that each of the papers' kernels can do (thesis 3.2.3).
-KERNEL_LIMITS = {"E32": 32, "E64": 64, "E128": 128}
+KERNEL_LIMITS = {name: int(name[1:]) for name in PAPER_KERNELS}
 
 
 class ProfileError(ValueError):

@@ -17,7 +17,8 @@ class Plan:
     penalties: the experiment's. scopes: of "score", "cigar". threads: of 1 and the host's core count. tools: adapter
     ids; twin: the one that runs twice, which is also the reference that runs on every subset in use; the block of
     another device has a twin of its own (twin_keys).
-    round_seconds: a cell's slice of a round. race_seconds: budget of a race from its start, calibration, exact scores
+    round_seconds: a cell's slice of a round, at most (race.Race shortens it where the fewest rounds would pass the time
+    of a step). race_seconds: budget of a race from its start, calibration, exact scores
     and verification included; only the fewest rounds may pass it. timeout_seconds: of one run.
     """
 

@@ -6,9 +6,10 @@ Round 1 is verified and later rounds are hashed. One tool of each device runs tw
 
 import random
 import time
+from dataclasses import replace
 
 from wfa_kernels import Affine, PairBatch
-from workflow.race import canary, oracle, statistics
+from workflow.race import canary, oracle, slices, statistics
 from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes, twin_keys
 from workflow.race.team import WorkerFailed
 
@@ -21,6 +22,10 @@ PATIENCE_S = 180
 STEP_SECONDS = 480
 #: Seconds for exact scores; pairs without one are told as not verified.
 EXACT_SECONDS = 120
+#: Rounds, of what preparing and running all cells takes, that go into the rest: the twins' start, verification, reading
+#: and hashing of answers. Measured, with the fewest of 6: 1.0 (thesis Tab 1, 50,000 pairs of 150 letters) and 1.6
+#: (thesis Tab 8, 300 of 10,000).
+FURTHER_ROUNDS = 2
 
 
 class Race:
@@ -31,7 +36,7 @@ class Race:
         self.path, self.dataset_hash = path, dataset_hash
         self.pairs = PairBatch.from_arrow(path)
         self.exact, self.confirmed = {}, {}
-        self.records = None
+        self.records, self.slice_s = None, self.plan.round_seconds
         self.began, self.pace = time.monotonic(), {}
 
     def run(self, least, most):
@@ -52,6 +57,7 @@ class Race:
             rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
+        card["round_seconds"] = self.slice_s
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
 
     def rounds_left(self):
@@ -66,59 +72,90 @@ class Race:
 
     def _admit(self):
         """A Record for every cell that the plan asks for, and for those of the reference."""
-        records = {}
+        entries = {}
         for tool in self.plan.tools:
             for scope in self.plan.scopes:
                 for threads in self.conductor.threads(tool):
-                    n, record = self._entry(tool, scope, threads)
-                    records[Key(tool, scope, threads, n)] = record
-        block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
-        for key in [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]:
-            records[key] = Record()
+                    entries[Key(tool, scope, threads, 0)] = self._entry(tool, scope, threads)
+        self.slice_s = self._slice(entries)
+        records = self._cells(entries, self.slice_s)
         for key, record in records.items():
             first = self.conductor.first_calls.get(key.tool, {})
             record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
 
+    def _cells(self, entries, slice_s):
+        """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
+        records = {}
+        for key, (runs, record) in entries.items():
+            records[replace(key, n=slices.pairs_within(runs, slice_s)) if runs else key] = record
+        block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
+        further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]
+        return records | {key: Record() for key in further}
+
+    def _slice(self, entries):
+        """Seconds of a cell's slice of a round: the plan's, or what lets the fewest rounds end within the step."""
+        tried = {key: runs for key, (runs, _) in entries.items() if runs}
+        left_s = self.began + STEP_SECONDS - EXACT_SECONDS - time.monotonic()
+
+        def round_s(slice_s):
+            live = [key for key in self._cells(entries, slice_s) if key.n]
+            return sum(slices.cost_s(tried[replace(key, n=0, twin=False)], key.n) for key in live)
+
+        planned = self.plan.round_seconds
+        least = min((run.run_s for runs in tried.values() for run in runs.values()), default=planned)
+        found = slices.shortened(planned, least, left_s / (self.plan.min_rounds + FURTHER_ROUNDS), round_s)
+        if found < planned:
+            self.conductor.say(f"  slices of {found:g} s in place of {planned:g} s: the fewest rounds would not fit")
+        return found
+
     def _entry(self, tool, scope, threads):
+        """(what _calibrate() gives, {} where the cell cannot run; its Record)."""
         conductor = self.conductor
         if tool in conductor.missing:
-            return 0, Record(status="not_installed", reason=conductor.missing[tool])
+            return {}, Record(status="not_installed", reason=conductor.missing[tool])
         reason = conductor.adapters[tool].unsupported(conductor.job(scope))
         if reason:
-            return 0, Record(status="unsupported", reason=reason)
+            return {}, Record(status="unsupported", reason=reason)
         try:
             return self._calibrate(tool, scope, threads), Record()
         except WorkerFailed as failure:
             conductor.say(f"  {tool} {scope}: {failure}")
-            return 0, Record(status=failure.status, reason=failure.reason)
+            return {}, Record(status=failure.status, reason=failure.reason)
 
     def _calibrate(self, tool, scope, threads):
-        """Largest of the subset sizes that a cell runs within its slice of a round; the smallest gives every thread a
-        pair, or its time would not be that of all cores.
+        """{pairs: Run} of the subset sizes that a cell runs within its slice of a round, and of the smallest, which
+        gives every thread a pair, or its time would not be that of all cores.
 
         A run that took out of all proportion is timed again: a tool may compile for a size when it first meets it.
         """
         sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(threads, len(self.pairs))]
-        fits, before = sizes[0], 0
+        runs, before = {}, 0
         for n in sizes:
             key = Key(tool, scope, threads, n)
             try:
-                took = self._warm(key)
-                if took * SUBSET_STEP > self.plan.round_seconds and took > 2 * SUBSET_STEP * before:
-                    took = min(took, self._warm(key))
+                run = self._tried(key)
+                if run.run_s * SUBSET_STEP > self.plan.round_seconds and run.run_s > 2 * SUBSET_STEP * before:
+                    run = min(run, self._tried(key), key=lambda one: one.run_s)
                 self.conductor.drop(key, self.path)
             except WorkerFailed as failure:
-                if n == sizes[0]:
+                if not runs:
                     raise
-                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs {fits}")
-                return fits
-            if took > self.plan.round_seconds and n > fits:
+                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs {max(runs)}")
+                return runs
+            if run.run_s > self.plan.round_seconds and runs:
                 break
-            fits, before = n, took
-            if took * SUBSET_STEP > self.plan.round_seconds:
+            runs[n], before = run, run.run_s
+            if run.run_s * SUBSET_STEP > self.plan.round_seconds:
                 break
-        return fits
+        return runs
+
+    def _tried(self, key):
+        """The slices.Run of a cell: its worker is there already, or is not counted."""
+        self._ask(key, "peak_rss_bytes", False)
+        begin = time.monotonic()
+        took = self._warm(key)
+        return slices.Run(took, time.monotonic() - begin)
 
     def _find_exact_scores(self):
         """Exact scores of the pairs that are raced, under every objective that is verified."""

@@ -8,6 +8,7 @@ from workflow.scripts.doubts import NOISY, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import shown, speedups
+from workflow.scripts.stale import older_text
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
@@ -106,7 +107,14 @@ def validity(races):
         "widest": _twin_text(*widest) if widest else "",
         "drift": f"{significant(100 * most, 2)} %" if drifts else "not measured",
         "noisy": most > NOISY,
+        "older": _older_texts(races),
     }
+
+
+def _older_texts(races):
+    """One text for each host and what has changed in the way of measuring since its races."""
+    found = Counter((race.host, older_text(race.card)) for race in races if race.older)
+    return [f"{counted(number, 'race')} on {host}: {why}" for (host, why), number in sorted(found.items())]
 
 
 def _too_noisy(race):
@@ -134,12 +142,12 @@ def standing(races, here=()):
     A tool with wrong answers does not count, nor one that optimises another objective than the experiment's, nor an
     invalid race. races: ratios.read(). here: names of this host, which comes first. List of dicts: experiment, host,
     threads, scopes (texts), rows (scope, data set, tool, ratio text), invalid (races left out), without (data sets
-    and scopes with no ratio), stale (whether any ratio is).
+    and scopes with no ratio), stale and older (whether any ratio is stale, or measured in an older way).
     """
     groups = {}
     for race in shown(races):
         key = (race.rows[0]["experiment"], race.host not in here, race.host)
-        group = groups.setdefault(key, {"invalid": 0, "best": {}, "without": []})
+        group = groups.setdefault(key, {"invalid": 0, "best": {}, "without": [], "older": False})
         if not race.valid:
             group["invalid"] += 1
             continue
@@ -147,6 +155,7 @@ def standing(races, here=()):
             best = _fastest_peer(race, scope)
             if best:
                 group["best"].setdefault(scope, []).append(best)
+                group["older"] |= race.older
             else:
                 group["without"].append(f"{race.dataset} ({SCOPES[scope]})")
     return [
@@ -180,6 +189,7 @@ def _standing_of(experiment, host, group):
         "invalid": counted(group["invalid"], "invalid race") if group["invalid"] else "",
         "without": group["without"],
         "stale": any(s.stale for s in found),
+        "older": group["older"],
     }
 
 

@@ -44,7 +44,7 @@ rule thesis_fig10:
         caption=caption("thesis_fig10"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig10 --samples {input.samples} --paper {input.paper}"
+        "python -m workflow.scripts.figures.thesis_fig10 {input.samples} --paper {input.paper}"
         " --real-data {input.real_data} --out {params.out} 2> {log}"
 
 
@@ -68,5 +68,5 @@ rule thesis_fig7:
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig7 --samples {input.samples} --host {params.host}"
+        "python -m workflow.scripts.figures.thesis_fig7 {input.samples} --host {params.host}"
         " --out {params.out} 2> {log}"

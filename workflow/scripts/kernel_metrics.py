@@ -7,7 +7,7 @@ import click
 
 from workflow.scripts import papers, profiles, table_plain
 from workflow.scripts.format_numbers import count, percent, significant
-from workflow.scripts.table_plain import PlainTable, Text, TextLine
+from workflow.scripts.table_plain import PlainTable, Text, TextLine, Value
 
 COLUMNS = [
     "table", "metric", "quantity", "unit", "column", "source", "host", "dataset", "kernel", "pairs", "value", "status",
@@ -67,15 +67,6 @@ DEFINITIONS = (
     "The times of a call are by the GPU's clock without a profiler, the median of several calls. All kernels are the "
     "alignment kernel and those that turn its vectors into CIGARs; packing the letters is apart.",
 )
-
-
-@dataclass(frozen=True)
-class Value:
-    """One cell of the table. text: "" where there is none, and then why says so. note: where it is from, or a doubt."""
-
-    text: str = ""
-    why: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,8 @@ def table(id_, title, caption, columns, hosts):
         if not any(value.text for value in values):
             continue  # a row of ours, and no host has a profile
         name = metric.name if not metric.unit or "(" in metric.name else f"{metric.name} ({metric.unit})"
-        lines.append(TextLine([Text(name), *map(_text, values, columns)]))
+        shown = [value.shown(column.source == "paper") for value, column in zip(values, columns, strict=True)]
+        lines.append(TextLine([Text(name), *shown]))
     head = ["Metric", *map(_head, columns)]
     return PlainTable(id_, title, caption, head, lines, list(_notes(columns, hosts)))
 
@@ -158,12 +150,6 @@ def _head(column):
         return f"{column.name} (thesis, {column.host})"
     where = column.profile.where if column.profile else f"this host: {column.host}"
     return f"{column.name}, {count(column.cell['pairs'])} pairs ({where})" if column.cell else where
-
-
-def _text(value, column):
-    if not value.text:
-        return Text(value.why, why=True)
-    return Text(value.text + " †" * bool(column.source == "paper" and value.note), number=True)
 
 
 def _notes(columns, hosts):
@@ -191,7 +177,7 @@ def csv_rows(id_, columns):
                 "column": column.name, "source": column.source, "host": column.host,
                 "dataset": (column.cell or {}).get("dataset"), "kernel": column.kernel,
                 "pairs": (column.cell or {}).get("pairs"), "value": value.text,
-                "status": "ok" if value.text else value.why,
+                "status": value.status,
                 "commit": column.profile.content["commit"] if column.profile else "", "note": value.note,
             }  # fmt: skip
 

@@ -12,6 +12,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 ONE_COLUMN = 3.5
+#: Height of a line of the smallest text.
+LINE_INCHES = 0.125
 #: Okabe and Ito's palette, told apart by colour-blind readers too.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
@@ -89,6 +91,15 @@ def save(fig, out):
     fig.savefig(f"{out}.svg", metadata={"Date": None})
     fig.savefig(f"{out}.png", metadata={"Software": None})
     plt.close(fig)
+
+
+def draw_and_save(draw, out):
+    """Save the figure that draw() gives. What it cannot read, a ValueError, is one message and exit code 2."""
+    try:
+        fig = draw()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    save(fig, out)
 
 
 def command(draw):

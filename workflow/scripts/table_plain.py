@@ -41,6 +41,27 @@ class Text:
         return f"<td{kind}>{text}{small}{mark}</td>"
 
 
+@dataclass(frozen=True)
+class Value:
+    """A cell of a table of properties. text: "" where there is none, and then why says so. note: where it is from, or
+    a doubt."""
+
+    text: str = ""
+    why: str = ""
+    note: str = ""
+
+    @property
+    def status(self):
+        """For a CSV file: ``ok``, or why there is none."""
+        return "ok" if self.text else self.why
+
+    def shown(self, printed):
+        """The Text. printed: the value is a paper's, whose notes stand below the table."""
+        if not self.text:
+            return Text(self.why, why=True)
+        return Text(self.text + " †" * bool(printed and self.note), number=True)
+
+
 def of_cell(filled, cell, best=False):
     """The Text of a cell of times. filled: the table.Table that it is of."""
     if cell.time_s is None:

@@ -4,11 +4,10 @@ The thesis shows WFA-GPU over each tool; a host's panel shows this project's CPU
 ratios taken round by round within one race, with their 95 % intervals.
 """
 
-import argparse
 import re
-import sys
 import textwrap
 
+import click
 from matplotlib.ticker import FuncFormatter
 
 from workflow.scripts import papers, plotting, ratios
@@ -18,7 +17,6 @@ from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology
 from workflow.scripts.tools import TOOL_NAMES
 
 SCOPE = "cigar"
-LINE_INCHES = 0.125
 REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 NO_BREAK = "\u00a0"
 #: Left edge of the notes under a panel, in widths of the panel: that of the picture.
@@ -165,7 +163,7 @@ def draw(values, races, real):
     notes = [_wrapped(THESIS_NOTES)] + [_wrapped(host_notes(found, real)) for found in hosts.values()]
     footnote = _wrapped(_footnote(hosts))
     lines = sum(text.count("\n") + 1 for text in [*notes, footnote])
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.8 + 2.3 * panels + LINE_INCHES * lines, nrows=panels)
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.8 + 2.3 * panels + plotting.LINE_INCHES * lines, nrows=panels)
     _thesis_panel(axes[0], thesis_points(values))
     for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
         _host_panel(panel, host, speedups, real, [race for race in races if race.host == host])
@@ -264,25 +262,20 @@ def _legend(fig, axes, raced):
     fig.legend(handles=handles, loc="outside upper left", ncols=3, columnspacing=0.8, handletextpad=0.2)
 
 
-def main(argv=None):
-    """Draw the figure; exit code 2 with one message for input that cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m workflow.scripts.figures.thesis_fig10", description=__doc__)
-    parser.add_argument("--samples", nargs="*", default=[], metavar="PARQUET", help="race files, recorded ones too")
-    parser.add_argument("--paper", required=True, help="config/papers/thesis_tab9.csv")
-    parser.add_argument("--real-data", default="", help="config/real_data.tsv")
-    parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
-    asked = parser.parse_args(argv)
-    try:
-        races = ratios.shown(ratios.read(asked.samples))
-        figure = draw(
-            papers.read(asked.paper), races, technology_of_real(asked.real_data, [race.rows[0] for race in races])
-        )
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    plotting.save(figure, asked.out)
-    return 0
+@click.command(help=__doc__)
+@click.argument("files", nargs=-1)
+@click.option("--paper", required=True, help="config/papers/thesis_tab9.csv.")
+@click.option("--real-data", default="", help="config/real_data.tsv.")
+@click.option("--out", required=True, help="Path without suffix: .svg and .png are written.")
+def main(files, paper, real_data, out):
+    """Draw the figure from FILES, race files, recorded ones too."""
+
+    def drawn():
+        races = ratios.shown(ratios.read(files))
+        return draw(papers.read(paper), races, technology_of_real(real_data, [race.rows[0] for race in races]))
+
+    plotting.draw_and_save(drawn, out)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -74,11 +74,7 @@ def _panel(axes, profile, design, whole):
 @click.option("--out", required=True, help="Path without suffix: .svg and .png are written.")
 def main(files, host, out):
     """Draw the timelines of FILES (timeline.json)."""
-    try:
-        hosts = profiles.of_hosts(files, host, "timeline")
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    plotting.save(draw(hosts, host), out)
+    plotting.draw_and_save(lambda: draw(profiles.of_hosts(files, host, "timeline"), host), out)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ A panel for each host with a GPU that has raced the data sets. The columns are m
 their 95 % intervals; copies and kernels are the sums of a round's own parts by the GPU's clock.
 """
 
-import argparse
-import sys
+import click
 
+from wfa_kernels.designs import PAPER_KERNELS
 from workflow.race.statistics import median_interval
 from workflow.scripts import plotting, ratios
 from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts, refused_share
@@ -17,8 +17,6 @@ TOOL = "wavebench-edit:paper"
 PAIRS = 1_000_000
 LENGTH_BP = 1000
 ERRORS = (20, 35, 50, 75, 100)
-#: Errors up to which the papers' kernels align.
-LIMITS = (32, 64, 128)
 #: Column -> quantities of a round that it is the sum of, and its look.
 COLUMNS = {
     "copies": (("time_h2d", "time_d2h"), plotting.SKY, ""),
@@ -26,7 +24,6 @@ COLUMNS = {
     "total": (("time_end_to_end_pinned",), plotting.BLUE, ""),
 }
 WIDTH = 0.27
-LINE_INCHES = 0.125
 
 
 def dataset(errors):
@@ -36,7 +33,7 @@ def dataset(errors):
 
 def kernel(errors):
     """``E64``: the smallest of the papers' kernels that so many errors fit in."""
-    return f"E{next(limit for limit in LIMITS if errors <= limit)}"
+    return next(name for name in PAPER_KERNELS if errors <= int(name[1:]))
 
 
 def shown(races):
@@ -94,7 +91,7 @@ def draw(races, here=""):
     panels = max(1, len(hosts))
     notes = ["\n".join(_notes(own)) for own in hosts.values()]
     lines = sum(text.count("\n") + 1 for text in notes)
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.4 + 2.5 * panels + LINE_INCHES * lines, nrows=panels,
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.4 + 2.5 * panels + plotting.LINE_INCHES * lines, nrows=panels,
                                 squeeze=False)  # fmt: skip
     for panel, (host, own), text in zip(axes[:, 0], hosts.items(), notes, strict=False):
         _panel(panel, own)
@@ -165,21 +162,14 @@ def _notes(races):
     return [f"{', '.join(errors)} errors: scaled from {count(pairs)} pairs" for pairs, errors in scaled.items()]
 
 
-def main(argv=None):
-    """Draw the figure; exit code 2 with one message for input that cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m workflow.scripts.figures.thesis_fig7", description=__doc__)
-    parser.add_argument("--samples", nargs="*", default=[], metavar="PARQUET", help="race files, recorded ones too")
-    parser.add_argument("--host", default="", help="id of this host")
-    parser.add_argument("--out", required=True, help="path without suffix: .svg and .png are written")
-    asked = parser.parse_args(argv)
-    try:
-        figure = draw(ratios.read(asked.samples), asked.host)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    plotting.save(figure, asked.out)
-    return 0
+@click.command(help=__doc__)
+@click.argument("races", nargs=-1)
+@click.option("--host", default="", help="Id of this host.")
+@click.option("--out", required=True, help="Path without suffix: .svg and .png are written.")
+def main(races, host, out):
+    """Draw the figure from RACES, recorded race files too."""
+    plotting.draw_and_save(lambda: draw(ratios.read(races), host), out)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,7 +7,7 @@ import click
 from workflow.race.bandwidth import COPIES, SIZE_BYTES
 from workflow.scripts import gpu_cards, papers, table_plain
 from workflow.scripts.format_numbers import short_commit, significant
-from workflow.scripts.table_plain import PlainTable, Text, TextLine
+from workflow.scripts.table_plain import PlainTable, Text, TextLine, Value
 
 TITLE = "thesis Tab 2 (ewfa Tab 5): properties of the devices"
 CAPTION = (
@@ -58,15 +58,6 @@ PROPERTIES = (
 )
 PER_UNIT = {"memory_mib": 1024}  # MiB a GiB
 FROM_THE_DRIVER = "read from the device"
-
-
-@dataclass(frozen=True)
-class Value:
-    """One cell. value: as text, "" where it is not known, and then why says so. note: where it is from, or a doubt."""
-
-    value: str = ""
-    why: str = ""
-    note: str = ""
 
 
 def printed(device, prop, values):
@@ -127,7 +118,7 @@ def table(filled, hosts):
     lines = []
     for prop in PROPERTIES:
         name = prop.name if prop.unit in ("", "count") else f"{prop.name} ({prop.unit})"
-        lines.append(TextLine([Text(name), *(_text(value, host) for p, _, host, value in filled if p is prop)]))
+        lines.append(TextLine([Text(name), *(value.shown(host is None) for p, _, host, value in filled if p is prop)]))
     head = ["Property", *(_head(device, host) for device, host in first)]
     return PlainTable("thesis_tab2", TITLE, CAPTION, head, lines, list(_notes(filled, hosts)))
 
@@ -137,12 +128,6 @@ def _head(device, host):
         return f"{device} (thesis)"
     where = f"{'this host' if host.source == 'here' else 'recorded'}: {host.host}"
     return f"{device} ({where})" if device else where
-
-
-def _text(value, host):
-    if not value.value:
-        return Text(value.why, why=True)
-    return Text(value.value + " †" * bool(host is None and value.note), number=True)
 
 
 def _notes(filled, hosts):
@@ -187,8 +172,8 @@ def csv_rows(filled):
             "source": host.source if host else "paper",
             "host": host.host if host else device,
             "lane": host.lane if host else "",
-            "value": value.value,
-            "status": "ok" if value.value else value.why,
+            "value": value.text,
+            "status": value.status,
             "commit": host.commit if host else "",
             "note": value.note,
         }

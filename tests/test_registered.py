@@ -1,0 +1,118 @@
+"""Letters page-locked where they lie: what the driver is asked for, for how long, and what it refuses."""
+
+import gc
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests import gpu_cells
+from wfa_kernels import AlignError, Edit, PairBatch, gpu_peak_memory, register_pairs
+from wfa_kernels.cuda import device, memory, registered
+
+READ_ONLY = 8
+
+
+class Driver:
+    """In place of CUDA's: keeps what is registered, refuses some flags."""
+
+    CU_MEMHOSTREGISTER_READ_ONLY = READ_ONLY
+
+    def __init__(self, refused=()):
+        self.refused, self.asked, self.held = refused, [], {}
+
+    def cuMemHostRegister(self, first, size, flags):
+        self.asked.append((size, flags))
+        if flags in self.refused:
+            return (SimpleNamespace(name="CUDA_ERROR_INVALID_VALUE"),)
+        self.held[first] = size
+        return (0,)
+
+    def cuMemHostUnregister(self, first):
+        del self.held[first]
+        return (0,)
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """driver(refused): a Driver that registered.py speaks to, as on a GPU."""
+
+    def driver(refused=()):
+        fake = Driver(refused)
+        monkeypatch.setattr(registered, "_driver", lambda: fake)
+        monkeypatch.setattr(device, "simulated", lambda: False)
+        return fake
+
+    return driver
+
+
+def batch():
+    return PairBatch.from_strings(["GATTACA", "ACGT", ""], ["GAATA", "ACGGT", "C"])
+
+
+def test_pages_are_locked_as_long_as_an_array_over_them_lives(driver):
+    fake, held = driver(), memory.held_bytes("pinned")
+    found = registered.register(batch())
+    assert isinstance(found, registered.RegisteredPairs) and found.patterns() == batch().patterns()
+    assert sorted(fake.held.values()) == [11, 11] and memory.held_bytes("pinned") - held == 22
+    letters = found.pattern[2:3]
+    del found
+    gc.collect()
+    assert list(fake.held.values()) == [11] and letters[0] == ord("T")
+    del letters
+    gc.collect()
+    assert not fake.held and memory.held_bytes("pinned") == held
+
+
+def test_only_the_letters_of_the_pairs_are_locked_and_where_they_lie(driver):
+    fake, whole = driver(), batch()
+    found = registered.register(whole[1:2])
+    assert list(fake.held) == [whole.pattern.ctypes.data + 7, whole.text.ctypes.data + 5]
+    assert (found.pair(0), found.pattern_offsets.tolist()) == ((b"ACGT", b"ACGGT"), [0, 4])
+
+
+def test_a_part_of_what_is_locked_shares_it(driver):
+    fake, whole = driver(), batch()
+    first = registered.register(whole)
+    second = registered.register(whole[1:3])
+    assert len(fake.asked) == 2 and second.texts() == [b"ACGGT", b"C"]
+    del first
+    gc.collect()
+    assert len(fake.held) == 2
+    del second
+    gc.collect()
+    assert not fake.held
+
+
+@pytest.mark.parametrize(
+    ("writeable", "refused", "asked"),
+    [(True, (), [0]), (False, (), [READ_ONLY]), (False, (READ_ONLY,), [READ_ONLY, 0])],
+)
+def test_memory_that_can_only_be_read_is_asked_for_as_such_first(driver, writeable, refused, asked):
+    fake = driver(refused)
+    letters = np.frombuffer(b"ACGT", np.uint8).copy()
+    letters.flags.writeable = writeable
+    registered.register(PairBatch(letters, np.array([0, 4]), letters[:0], np.array([0, 0])))
+    assert [flags for _, flags in fake.asked] == asked
+
+
+def test_a_refusal_is_one_message_that_names_the_other_way(driver, monkeypatch):
+    fake = driver(refused=(0, READ_ONLY))
+    monkeypatch.setattr("wfa_kernels.registering.gpu_problem", lambda simulator: None)
+    with pytest.raises(AlignError, match=r"lock 11 bytes .*: CUDA_ERROR_INVALID_VALUE; pin_pairs\(\) copies"):
+        register_pairs(batch())
+    assert not fake.held and not list(registered._locked)
+
+
+@pytest.mark.gpu
+def test_gpu_agrees_with_the_cpu_on_a_mapped_file(tmp_path):
+    """Which way the letters went is told by the type: there is no silent copy."""
+    assert device.available() and not device.simulated(), device.describe()
+    gpu_cells.uniform(200_000, 300, 0.05).to_arrow(tmp_path / "p.arrow")
+    mapped = PairBatch.from_arrow(tmp_path / "p.arrow")
+    gpu_peak_memory(reset=True)
+    found = register_pairs(mapped)
+    assert isinstance(found, registered.RegisteredPairs)
+    assert found.pattern.ctypes.data == mapped.pattern.ctypes.data + mapped.pattern_offsets[0]
+    assert gpu_peak_memory()["pinned"] >= found.pattern.nbytes + found.text.nbytes
+    gpu_cells.check(mapped, Edit(), ("registered", "pinned"))

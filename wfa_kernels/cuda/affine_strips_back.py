@@ -1,0 +1,144 @@
+"""The way back of gap-affine alignment in strips on a GPU: one thread per pair.
+
+The forward kernel (affine_strips) has left the state before each chunk and the edges between strips. The way back goes
+through two or three chunks a strip, and each is computed again, now with the codes of its cells, in shared memory. All
+threads of a warp compute a chunk at the same time, then each goes back through its own until it leaves it.
+
+Operations: per chunk 32 * 85 and 300. A pair of 10,000 letters: 313 * 3 chunks, 2.8e6 operations one after the other.
+"""
+
+from functools import cache
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from wfa_kernels.cigar import DELETION, INSERTION, MATCH
+from wfa_kernels.cuda.affine_chunk import make_chunk
+from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, leftmost, make_functions, reversed_letters, strip_words
+from wfa_kernels.cuda.affine_trace import step_back
+from wfa_kernels.cuda.banded import put_before, put_rest
+from wfa_kernels.cuda.compaction import reserve
+from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.packing import letters_from, matches_back
+from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
+
+_CODES = 4 * CHUNK * BLOCK  # Numba takes array sizes by name only
+
+
+@cuda.jit(device=True, inline="always")
+def _code(low, high, row):
+    return int32((low >> uint32(row)) & uint32(1)) | int32(((high >> uint32(row)) & uint32(1)) << uint32(1))
+
+
+@cuda.jit(device=True, inline="always")
+def _step(codes, thread, row, column, gap):
+    """(operation taken from a cell outside or inside a gap, 0 where a gap begins here; the gap that one is in then)."""
+    at = uint32((column + row) & int32(31)) * uint32(4 * BLOCK) + uint32(thread)
+    left = _code(codes[at], codes[at + uint32(BLOCK)], row)
+    above = _code(codes[at + uint32(2 * BLOCK)], codes[at + uint32(3 * BLOCK)], row)
+    return step_back(left, above, gap)
+
+
+@cuda.jit(device=True, inline="always")
+def _place(v, h):
+    """(strip, row of it, chunk) of the last cell of prefixes of v and h letters."""
+    strip, row = (v - int32(1)) >> int32(5), (v - int32(1)) & int32(31)
+    return strip, row, (h - int32(1) + row) >> int32(5)
+
+
+def _make_again(penalties):
+    """Device function: the codes of a chunk, four words a step, BLOCK apart."""
+    shared_by = make_functions(penalties, True)
+    edge_above, per_chunk, state_at = shared_by.edge_above, shared_by.per_chunk, shared_by.state_at
+    chunk = make_chunk(shared_by.cell.triple, True)
+    run, load_state = chunk.run, chunk.load_state
+
+    @cuda.jit(device=True, inline="always")
+    def again(pattern, pattern_at, text, text_at, m, n, strip, c, reach, words, base, codes, thread):
+        t0, t1 = uint32(0), uint32(0)
+        if c > int32(0):
+            t0, t1 = reversed_letters(text, text_at + int32(CHUNK) * (c - int32(1)))
+        size = uint64(uint32(strip_words(int32(2) * reach + int32(2), per_chunk)))
+        in_strip = uint64(uint32(c - leftmost(strip, m, n, reach))) * uint64(per_chunk)
+        above = base + uint64(uint32(max(strip - int32(1), int32(0)))) * size
+        done = int32(words[above + size - uint64(1)])
+        edge = edge_above(words, strip, c, done, above + in_strip + uint64(2 * per_chunk))
+        letters = letters_from(pattern, pattern_at + int32(CHUNK) * strip)
+        own = reversed_letters(text, text_at + int32(CHUNK) * c)
+        state = load_state(words, base + uint64(uint32(strip)) * size + in_strip + uint64(state_at))
+        codes_at = uint64(uint32(thread))
+        run(state, edge, letters, (t0, t1), own, c, uint64(0), uint32(0), False, codes, codes_at, uint64(BLOCK))
+
+    return again
+
+
+@cache
+def make_backward(penalties):
+    """The kernel that leaves the CIGARs of what the forward kernel was certain of: one thread a pair.
+
+    Arguments: those of the forward kernel, without ``after`` and ``threads``; runs_at, counts, runs: see
+    banded.make_kernel.
+    """
+    cell = make_functions(penalties, True).cell
+    mismatch, gap_open, gap_extend = cell.triple
+    least = min(mismatch, gap_open + gap_extend)  # that a run other than of matches costs
+    unit, compute_again = cell.divisor, _make_again(penalties)
+
+    def affine_strips_back(
+        pattern,
+        text,
+        pairs,
+        shape,
+        place,
+        queues,
+        level,
+        first,
+        count,
+        reach,
+        scores,
+        runs_at,
+        counts,
+        runs,
+        words,
+        part,
+    ):
+        codes = cuda.shared.array(_CODES, uint32)
+        shared = cuda.shared.array(2, int32)
+        thread, reach = int32(cuda.threadIdx.x), int32(reach)
+        index = int64(cuda.blockIdx.x) * int64(BLOCK) + int64(thread)
+        i, m, n, room, sure, at = int32(0), int32(0), int32(0), int32(0), False, int64(first) + index
+        if index < count and at < waiting_pairs(queues, level, pairs):
+            i, sure = pair_at(queues, level, at, scores)
+            sure = sure and scores[i] >= int32(0)
+        pattern_at, text_at = int32(0), int32(0)
+        if sure:
+            m, n = lengths_of(shape, i)
+            pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
+            room = min(int32(2) * (scores[i] // int32(unit * least)) + int32(1), m + n)
+        stop = int64(reserve(queues, room, shared, thread)) + int64(room)
+        end, run, gap, v, h = stop, uint32(0), uint32(0), m, n
+        base = uint64(index * int64(part))
+        matches = matches_back(pattern, pattern_at + v, text, text_at + h, min(v, h))
+        end, run = put_before(runs, end, run, uint32(MATCH), matches)
+        v, h = v - matches, h - matches
+        while v > int32(0) and h > int32(0):
+            strip, row, c = _place(v, h)
+            compute_again(pattern, pattern_at, text, text_at, m, n, strip, c, reach, words, base, codes, thread)
+            within = True
+            while within:
+                taken, gap = _step(codes, thread, row, h - int32(1), gap)
+                if taken != uint32(0):
+                    end, run = put_before(runs, end, run, taken, int32(1))
+                    v -= int32(taken != uint32(INSERTION))
+                    h -= int32(taken != uint32(DELETION))
+                if gap == uint32(0):
+                    matches = matches_back(pattern, pattern_at + v, text, text_at + h, min(v, h))
+                    end, run = put_before(runs, end, run, uint32(MATCH), matches)
+                    v, h = v - matches, h - matches
+                next_strip, row, next_c = _place(v, h)
+                within = v > int32(0) and h > int32(0) and next_strip == strip and next_c == c
+        if sure:
+            end = put_rest(runs, end, run, v, h)
+            runs_at[i] = uint32(end)
+            counts[i] = uint32(stop - end)
+
+    return named(affine_strips_back, "_".join(["", *map(str, penalties)]))

@@ -1,0 +1,17 @@
+"""Words of 32 bits in kernels."""
+
+from numba import cuda, int32, uint32, uint64
+
+
+@cuda.jit(device=True, inline="always")
+def bits_from(first):
+    """Word with the bits from ``first`` (clamped to 0 .. 32) on."""
+    return uint32(uint64(0xFFFFFFFF) << uint64(min(max(first, int32(0)), int32(32))))
+
+
+@cuda.jit(device=True, inline="always")
+def bit_at(place):
+    """Word with the bit at ``place``; no bit where that is outside 0 .. 31."""
+    if place < int32(0) or place > int32(31):
+        return uint32(0)
+    return uint32(1) << uint32(place)
