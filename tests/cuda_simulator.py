@@ -23,7 +23,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     kernels. strips: (threads of a pair, reach) of those in place of the design's.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
-    CIGAR ``7X``, to be told from the kernels' own answers.
+    CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -65,7 +65,7 @@ def main():
 
     from wfa_kernels import designs
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import affine_design, aligner, device, pinned, registered, stream
+    from wfa_kernels.cuda import affine_design, affine_wfa_design, aligner, device, pinned, registered, stream
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
@@ -97,7 +97,8 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    design = designs.checked(request["design"])
+    design, affine_wfa_design.AffineWfa.first_level = request["design"], request["first_level"]
+    design = designs.PaperDesign(**design) if isinstance(design, dict) else designs.checked(design)
     penalties = Affine(*request["penalties"]) if request["penalties"] else Edit()
     if request["before"]:
         before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]

@@ -67,6 +67,8 @@ TOOLS = {
     "wavebench-ond:cpu": (EDIT_JOBS, nothing),
     "wavebench-affine:fast": (ALL_JOBS - EDIT_JOBS, nothing),
     "wavebench-affine:fast@pageable": (ALL_JOBS - EDIT_JOBS, nothing),
+    "wavebench-affine:paper": (ALL_JOBS - EDIT_JOBS, nothing),
+    "wavebench-affine:paper@pageable": (ALL_JOBS - EDIT_JOBS, nothing),
     "wavebench-edit:fast": (EDIT_JOBS, nothing),
     "wavebench-edit:fast@pageable": (EDIT_JOBS, nothing),
     "wavebench-edit:paper": (EDIT_JOBS, nothing),

@@ -52,6 +52,7 @@ def kernels():
         ),
         "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
     }
+    found |= wavefront_kernels(batch, queues, output, pairs)
     for traced in (False, True):
         for band in banded_bpm.BANDS:
             found[f"band_{band}_{traced}"] = banded_bpm.make_kernel(band, traced), (*batch, *queues, *output, long)
@@ -69,10 +70,27 @@ def kernels():
     return found
 
 
-NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs")
+def wavefront_kernels(batch, queues, output, number):
+    """Those of WFA-GPU's design."""
+    from numba import types
+
+    from wfa_kernels.cuda import affine_wfa, affine_wfa_trace
+
+    found = {"blocks_to_runs": (affine_wfa_trace.blocks_to_runs, (*batch, *output))}
+    memory = types.int32[::1], types.uint32[::1]
+    for traced in (False, True):
+        for wide in (False, True):
+            kernel = affine_wfa.make_kernel(AFFINE, wide, traced)
+            name = f"wfa_{'wide' if wide else 'chip'}_{traced}"
+            found[name] = kernel, (*batch, *queues, *output, *[number] * 5, *memory)
+    return found
+
+
+NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs", "blocks_to_runs")
 NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
+NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
 NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back")
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {

@@ -18,7 +18,7 @@ from workflow.scripts import dp_modes, papers, plotting, ratios, traces
 from workflow.scripts.figures import ewfa_fig1, thesis_fig1, thesis_fig3, thesis_fig5, thesis_fig10
 
 ROOT = Path(__file__).resolve().parents[1]
-COMPUTED = ("thesis_fig1", "thesis_fig2", "thesis_fig3", "thesis_fig5", "ewfa_fig1")
+COMPUTED = ("thesis_fig1", "thesis_fig2", "thesis_fig3", "thesis_fig5", "thesis_fig9", "ewfa_fig1")
 
 
 @pytest.mark.parametrize("name", COMPUTED)

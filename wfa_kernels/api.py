@@ -53,8 +53,8 @@ def align(
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
     device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take about
     ten seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
-    design: of the GPU kernels: "fast", or for edit distance "paper", eWFA-GPU's way (one thread block a pair), to study
-    it, or a PaperDesign.
+    design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way for edit distance and WFA-GPU's for gap-affine costs
+    (one thread block a pair), to study them, or a PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
     "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by
     default. memory_limit: bytes of working memory over these threads.
@@ -65,7 +65,7 @@ def align(
     out_of_memory and score -1; all others are optimal. Raises AlignError.
     """
     _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory)
-    design = _design(design, device)
+    design = _design(design, device, isinstance(penalties, Affine))
     stem = _stem(algorithm, penalties)
     if _on_gpu(device, algorithm):
         result = _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, device_memory)
@@ -118,15 +118,16 @@ def gpu_peak_memory(reset=False):
 
 
 def gpu_kernel_facts(longest_bp, design="paper", scope="cigar"):
-    """What the compiler says of the papers' kernels on the current GPU, for sequences of up to longest_bp letters.
+    """What the compiler says of the papers' kernels of edit distance on the current GPU.
 
+    longest_bp: letters of the longest sequence.
     Returns a dict for each kernel: kernel, max_errors, block_threads, registers (of a thread), shared_bytes (of a
     block), local_bytes (of a thread), active_warps_per_sm (at most). Raises AlignError where there is no GPU.
     """
     _require_gpu()
     if gpu_problem():
         raise AlignError(f"kernels can be asked on a GPU only: {gpu_problem()}")
-    design = _design(design, "cuda")
+    design = _design(design, "cuda", affine=False)
     if design == designs.FAST:
         raise AlignError("only the kernels of design 'paper' can be asked")
     from wfa_kernels.cuda import edit_wfa
@@ -163,9 +164,9 @@ def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_
             raise AlignError(f"{name} must be an integer >= {least}, not {value!r}")
 
 
-def _design(design, device):
+def _design(design, device, affine):
     try:
-        design = designs.checked(design)
+        design = designs.checked(design, affine)
     except designs.DesignError as error:
         raise AlignError(str(error)) from None
     if design != designs.FAST and device != "cuda":
@@ -232,8 +233,6 @@ def _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, de
     from wfa_kernels.cuda import aligner
     from wfa_kernels.cuda.packing import MAX_LENGTH
 
-    if design != designs.FAST and isinstance(penalties, Affine):
-        raise AlignError("design 'paper' computes edit distance so far; use design 'fast' for gap-affine penalties")
     if worst_cost(penalties, MAX_LENGTH, MAX_LENGTH) > MAX_SCORE:  # of longer pairs the CPU is asked
         _check_worst_cost(pairs, penalties)
 

@@ -9,6 +9,7 @@ from numba import njit
 
 from wfa_kernels.cuda import device, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
+from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -41,7 +42,7 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None):
     """Align a batch on the current GPU.
 
     pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. penalties: Edit() or
-    Affine(...). scope: "score" or "cigar". design: "fast", or for Edit() a PaperDesign. rescue: callable that takes
+    Affine(...). scope: "score" or "cigar". design: "fast" or a PaperDesign. rescue: callable that takes
     int64 row numbers and gives the AlignmentResult of those pairs: it gets the pairs that no kernel of the design can
     do, from another thread while the GPU works on. device_memory: bytes of device memory to keep within, by default
     half of what is free.
@@ -80,7 +81,8 @@ class _Way:
 
     def kernels(self):
         if not isinstance(self.penalties, Edit):
-            return AffineDesign(self.penalties.triple)
+            triple = self.penalties.triple
+            return AffineDesign(triple) if self.design == FAST else AffineWfa(triple, self.design)
         return BandedBpm() if self.design == FAST else EditWfa(self.design)
 
 

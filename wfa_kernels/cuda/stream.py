@@ -77,7 +77,7 @@ class _Slot:
         # A CIGAR has no more runs than its pair has letters.
         self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
         self.scratch = device_array(scratch_words, np.uint64)
-        self.scratch_words = self.scratch.view(np.uint32)
+        self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
         self.tallies = pinned_array(levels + 1, np.int32)

@@ -17,7 +17,7 @@ _KERNELS = {
 #: Threads per block of the papers' design that are raced (journal Table 4).
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
-_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa"), Affine: ("affine_", "instructions", "gates")}
+_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa_global"), Affine: ("affine_", "instructions", "gates")}
 #: What brings a batch where it shall lie.
 _BRING = {
     "pinned": wfa_kernels.pin_pairs,
@@ -166,7 +166,7 @@ def imported(starts, device):
 def adapters():
     """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory."""
     on_cpu = [*(Wavebench(algorithm) for algorithm in _KERNELS), Wavebench("wfa", pool=True)]
-    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast")
+    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
     on_gpu = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
     swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
     further = [WavebenchGpu(Edit, "fast", source) for source in ("packed", "registered")]

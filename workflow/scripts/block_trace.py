@@ -1,19 +1,15 @@
 """Which thread of a block works on which diagonal at each score: a trace of our kernel of eWFA-GPU's design.
 
-The kernel itself runs, unchanged, in Numba's CUDA simulator, where it is a Python function that can be watched. The
-simulator must be chosen before Numba loads, so it has a process of its own; no GPU is needed.
+The kernel itself runs, unchanged, in Numba's CUDA simulator, where it can be watched.
 """
 
 import inspect
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from workflow.scripts import simulator
 
 
 @dataclass(frozen=True)
@@ -45,18 +41,10 @@ def trace(pattern, text):
     """BlockTrace of the smallest kernel on two bytes objects over A, C, G and T, within its limit of 32 errors.
 
     Diagonals outside the DP matrix, which the kernel marks as unreached without extending them, are left out. Raises
-    subprocess.CalledProcessError if the simulator fails; what it said is on stderr.
+    subprocess.CalledProcessError if the simulator fails.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "workflow.scripts.block_trace"],
-        input=json.dumps([pattern.decode(), text.decode()]),
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    answer, turns, work = json.loads(done.stdout), Counter(), []
+    answer = simulator.ask("workflow.scripts.block_trace", [pattern.decode(), text.decode()])
+    turns, work = Counter(), []
     for score, k, thread in answer["seen"]:
         work.append(Work(score, k, thread, turns[score, thread]))
         turns[score, thread] += 1

@@ -25,6 +25,7 @@ TOOL_NAMES = {
     "wavebench-bpm:cpu": "wavebench BPM (CPU)",
     "wavebench-ond:cpu": "wavebench O(ND) (CPU)",
     "wavebench-affine:fast": "wavebench, fast design (GPU)",
+    "wavebench-affine:paper": "wavebench, WFA-GPU's design (GPU)",
     "wavebench-edit:fast": "wavebench, fast design (GPU)",
     "wavebench-edit:paper": "wavebench, eWFA-GPU's design (GPU)",
 }
