@@ -21,14 +21,17 @@ insertions, end the alignment, so the distance is at most e-1+x. A path through 
 or more from the final diagonal, would cost at least e+x. So the path traced back holds no clamped step.
 
 Memory: one int32 row of m+n+8 offsets, updated in place (the two neighbours still needed are kept in registers; the
-thesis' two rings would be the same values twice); a copy of the pair, padded so that 64-bit loads stay inside;
-for CIGARs 2 bits per cell: the step taken, 32 cells per uint64, every wavefront beginning a new word, e*e/4 bytes
-and a little more for distance e. The steps are traced back from (e, n-m) to (0, 0) and the matches put back between
-them by walking forward with the extend operator (thesis Algorithm 6).
+thesis' two rings would be the same values twice); for the last pairs of the batch a copy, padded so that loads of a
+block stay inside, while all others are read where they are; for CIGARs 2 bits per cell: the step taken, 32 cells per
+uint64, every wavefront beginning a new word, e*e/4 bytes and a little more for distance e. The steps are traced back
+from (e, n-m) to (0, 0) and the matches put back between them by walking forward with the extend operator (thesis
+Algorithm 6).
 
-Extend compares 8 bytes at a time, whatever they are. Packing A, C, G, T to 2 bits and comparing 29 bases at a time
-(thesis section 3.2.2) does not pay on a CPU: off the path nearly every extension ends within the first 8 bytes, and
-the shifts and the packing made it 1.2 to 4 times slower from 150 bp to 1 Mbp, at 0.05 to 10 % error.
+Extend compares 64 bytes at a time, whatever they are, by a vector instruction or two: on the path of clean reads that
+is mostly the one time, without the branch at the end of a loop of 8 bytes a time (docs/notes/edit-distance-cpu.md).
+Packing A, C, G, T to 2 bits and comparing 29 bases at a time (thesis section 3.2.2) does not pay on a CPU: off the
+path nearly every extension ends within the first 8 bytes, and the shifts and the packing made it 1.2 to 4 times slower
+from 150 bp to 1 Mbp, at 0.05 to 10 % error.
 
 Limits: lengths below 2**31 - 8 together; a pair whose rows or backtrace exceed the budget gets OUT_OF_MEMORY.
 """
@@ -38,13 +41,13 @@ from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
-from wfa_kernels.cpu.intrinsics import address_of, count_trailing_zeros, load_u64, peek, poke
+from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_trailing_zeros, differing_letters, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Offset of a cell no path reaches; far enough from the int32 limit that steps cannot overflow it.
 UNREACHED = -(1 << 29)
-#: Pad after each sequence, in bytes, so that a 64-bit load at its last letter stays inside.
-PAD = 16
+#: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
+PAD = BLOCK
 #: Steps as stored in the backtrace, 2 bits each.
 STEP_MISMATCH, STEP_INSERTION, STEP_DELETION = 0, 1, 2
 
@@ -74,14 +77,17 @@ def diagonals(e, m, n):
 
 @njit
 def _extend(letters, text_at, k, h, lim):
-    """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on."""
-    while h < lim:
-        different = load_u64(letters, h - k) ^ load_u64(letters, text_at + h)
+    """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on.
+
+    The first block is compared even where nothing is left: PAD makes that safe, and a branch less is time won.
+    """
+    while True:
+        different = differing_letters(letters + h - k, letters + text_at + h)
         if different != 0:
-            h += count_trailing_zeros(different) >> 3
-            break
-        h += 8
-    return min(h, lim)
+            return min(h + count_trailing_zeros(different), lim)
+        h += BLOCK
+        if h >= lim:
+            return lim
 
 
 def _compiled(function, traced):
@@ -215,8 +221,11 @@ def _make_range(traced):
             m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
             if _fixed_bytes(m, n) > budget_bytes:
                 continue
-            _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
-            e, steps = sweep(address_of(letters), m + PAD, m, n, row, steps, limit_words)
+            at, text_at = address_of(pattern) + pattern_offsets[i], address_of(text) + text_offsets[i]
+            if pattern_offsets[i + 1] + PAD > len(pattern) or text_offsets[i + 1] + PAD > len(text):
+                _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
+                at, text_at = address_of(letters), address_of(letters) + m + PAD
+            e, steps = sweep(at, text_at - at, m, n, row, steps, limit_words)
             if e == NO_SCORE:
                 continue
             scores[i - start], status[i - start] = e, OK
@@ -224,7 +233,7 @@ def _make_range(traced):
                 _trace(steps, m, n, e, row)
                 cigars = with_room(cigars, filled, 2 * e + 2)
                 before = filled
-                filled = _rebuild(address_of(letters), m + PAD, m, n, e, row, cigars, before)
+                filled = _rebuild(at, text_at - at, m, n, e, row, cigars, before)
                 lengths[i - start] = filled - before
         return scores, status, cigars[:filled], lengths
 

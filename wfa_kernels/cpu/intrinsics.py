@@ -12,6 +12,8 @@ from numba import types
 from numba.extending import intrinsic
 
 _I64 = ir.IntType(64)
+#: Letters that differing_letters compares.
+BLOCK = 64
 
 
 def _byte_pointer(context, builder, base_type, base, byte_index, bits):
@@ -83,3 +85,20 @@ def count_trailing_zeros(typing_context, word):
         return builder.call(function, [arguments[0], ir.Constant(ir.IntType(1), 0)])
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def differing_letters(typing_context, first, second):
+    """uint64: bit j is set where byte j of the BLOCK bytes at two addresses (int64) is not the same.
+
+    One vector compare where the processor has AVX-512, two with AVX2.
+    """
+
+    def generate(context, builder, signature, arguments):
+        letters = ir.VectorType(ir.IntType(8), BLOCK)
+        loaded = [builder.load(builder.inttoptr(address, ir.PointerType()), typ=letters) for address in arguments]
+        for block in loaded:
+            block.align = 1
+        return builder.bitcast(builder.icmp_unsigned("!=", *loaded), _I64)
+
+    return types.uint64(types.int64, types.int64), generate
