@@ -63,6 +63,12 @@ def group_layout(group, steps, traced):
 
 
 @njit
+def memory_units(layout):
+    """Length of the uint16 array of a group: wherever it begins, with LETTERS bytes to spare."""
+    return layout[UNITS] + 32 + LETTERS // 2
+
+
+@njit
 def aligned(memory):
     """First number of memory that begins a vector."""
     return (-(address_of(memory) >> 1)) & 31
@@ -70,22 +76,31 @@ def aligned(memory):
 
 @njit
 def load_group(memory, group, layout, steps, sequences, lanes, codes):
-    """Set up the state and letters of a group; lanes: int64[count, LANE_COLUMNS] with ROW, M, N, LIMIT filled in."""
+    """Set up the state and letters of a group; lanes: int64[count, LANE_COLUMNS] with ROW, M, N, LIMIT filled in.
+
+    Addresses, not arrays, go to what is called for each pair (see intrinsics). The last LETTERS bytes of memory are
+    for letters that stand at an end of the batch.
+    """
     words, lane, vector, _ = group
     at = aligned(memory)
     pattern, pattern_offsets, text, text_offsets = sequences
     fill_planes(memory, at, words, vector, codes)
     last = _last_position(steps)
+    base = address_of(memory)
+    spare = base + 2 * len(memory) - LETTERS
+    patterns, texts = address_of(pattern), address_of(text)
     for z in range(len(lanes)):
         lane_at = z * (lane // UNIT)
         row, m, n = lanes[z, ROW], lanes[z, M], lanes[z, N]
         a = lowest_diagonal(m, n, 2 * lane * words)
         put_pair(memory, at, lane_at, (words, lane, vector), m, n, codes)
-        text_at, pattern_at = at + layout[TEXT_AT] + lane_at, at + layout[PATTERN_AT] + lane_at
+        text_at = base + 2 * (at + lane_at + layout[TEXT_AT])
+        pattern_at = base + 2 * (at + lane_at + layout[PATTERN_AT])
         start, stop = text_offsets[row], text_offsets[row + 1]
-        known = put_text(memory, text_at, lane, vector, text, start, stop, a >> 1)
+        known = put_text(text_at, lane, vector, texts, len(text), start, stop, a >> 1, spare)
         start, stop = pattern_offsets[row], pattern_offsets[row + 1]
-        known &= put_pattern(memory, pattern_at, lane, vector, pattern, start, stop, last + ((a + 1) >> 1))
+        shift = last + ((a + 1) >> 1)
+        known &= put_pattern(pattern_at, lane, vector, patterns, len(pattern), start, stop, shift, spare)
         lanes[z, KNOWN] = known
 
 

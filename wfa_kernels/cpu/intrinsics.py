@@ -54,6 +54,28 @@ def load_u64(typing_context, base, byte_index):
 
 
 @intrinsic
+def load_u8(typing_context, address, byte_index):
+    """uint8 at a byte of an address (int64)."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(_byte_pointer(context, builder, signature.args[0], *arguments, 8))
+
+    return types.uint8(types.int64, types.int64), generate
+
+
+@intrinsic
+def store_u16(typing_context, address, number):
+    """Write the low 16 bits of a uint64 at an even address (int64)."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.PointerType())
+        builder.store(builder.trunc(arguments[1], ir.IntType(16)), pointer).align = 2
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64), generate
+
+
+@intrinsic
 def peek(typing_context, array, index):
     """``array[index]`` of a contiguous 1-D array, 0 <= index < len(array) unchecked."""
 
