@@ -19,7 +19,7 @@ LEAST_DEVICE_MEMORY = 256 * 2**20
 
 #: (algorithm, penalties) -> stem of the kernel file in cpu/.
 _STEMS = {
-    ("auto", Edit): "edit_wfa",
+    ("auto", Edit): "edit",
     ("auto", Affine): "affine",
     ("wfa", Edit): "edit_wfa",
     ("wfa", Affine): "affine_wfa",

@@ -110,6 +110,16 @@ def count_trailing_zeros(typing_context, word):
 
 
 @intrinsic
+def count_ones(typing_context, word):
+    """Bits set in a uint64, as int64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.call(builder.module.declare_intrinsic("llvm.ctpop", [_I64]), arguments)
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
 def differing_letters(typing_context, first, second):
     """uint64: bit j is set where byte j of the BLOCK bytes at two addresses (int64) is not the same.
 
