@@ -10,7 +10,7 @@ from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run
 from wfa_kernels.cpu.bit_groups import bit_of
 from wfa_kernels.cpu.bit_lanes import CODES
-from wfa_kernels.cpu.intrinsics import load_u64, peek
+from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_leading_zeros, differing_letters, peek
 
 #: Vectors of codes of a word: those of two antidiagonals.
 CODE_VECTORS = 2 * len(CODES)
@@ -74,9 +74,12 @@ def _code(memory, at, bit, lane, width):
 def _equal_before(pattern, pattern_at, v, text, text_at, h):
     """How many of the last of v letters of the pattern and of h of the text are the same."""
     run, most = 0, min(v, h)
-    p, t = pattern_at + v, text_at + h
-    while run + 8 <= most and load_u64(pattern, p - run - 8) == load_u64(text, t - run - 8):
-        run += 8
+    p, t = pattern_at + v, text_at + h  # of which a block before may lie in the pair before, but within the batch
+    while run < most and min(p, t) - run >= BLOCK:
+        differing = differing_letters(address_of(pattern) + p - run - BLOCK, address_of(text) + t - run - BLOCK)
+        if differing != 0:
+            return min(run + count_leading_zeros(differing), most)
+        run += BLOCK
     while run < most and peek(pattern, p - run - 1) == peek(text, t - run - 1):
         run += 1
-    return run
+    return min(run, most)

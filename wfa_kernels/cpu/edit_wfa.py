@@ -12,7 +12,8 @@ Recurrence (thesis Eq. 4; Algorithms 3 to 5): W[e, k] is the furthest offset h o
 The distance is the first e with W[e, n-m] = n. Diagonals stay within [-m, n] and offsets within lim = min(n, m+k).
 Diagonals with e + |k - (n-m)| > max(m, n) are left out as well: an alignment through them costs more than replacing
 and deleting everything does. All three origins of a cell that is kept are kept, so this too is exact; it makes pairs
-of very different lengths linear.
+of very different lengths linear. Past _WORTH_A_BOUND errors the same is done with a lower bound: the errors of an
+alignment that follows the diagonals that get furthest.
 
 Clamping to lim is exact for the distance: the clamped offset is a point that e edits do reach (e-1 edits reached it
 already), and no point of the matrix lies beyond it. It is exact for the path too: a clamped step starts at a point
@@ -46,6 +47,10 @@ from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Offset of a cell no path reaches; far enough from the int32 limit that steps cannot overflow it.
 UNREACHED = -(1 << 29)
+NO_BOUND = 2**62
+#: Errors from which on an upper bound of the distance is worth its time: with it wavefronts narrow again after half the
+#: distance, half of the cells. Diagonals on either side of the furthest one in the search for it, and its row's length.
+_WORTH_A_BOUND, _NEAR, _RING = 64, 8, 32
 #: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
 PAD = BLOCK
 #: Steps as stored in the backtrace, 2 bits each.
@@ -68,10 +73,13 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
 
 
 @njit
-def diagonals(e, m, n):
-    """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use."""
+def diagonals(e, m, n, bound=NO_BOUND):
+    """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use.
+
+    bound: an upper bound of the distance that is used past _WORTH_A_BOUND.
+    """
     final = n - m
-    slack = max(m, n) - e
+    slack = (min(bound, max(m, n)) if e > _WORTH_A_BOUND else max(m, n)) - e
     return max(-min(e, m), final - slack), min(min(e, n), final + slack)
 
 
@@ -90,6 +98,35 @@ def _extend(letters, text_at, k, h, lim):
             return lim
 
 
+@njit
+def _upper_bound(letters, text_at, m, n):
+    """Errors of an alignment: the best one that stays near the diagonal that has got furthest.
+
+    As that gets further with every error, no more than m + n are tried. Diagonal k lies at row[k & (_RING - 1)].
+    """
+    row = np.full(_RING, UNREACHED, np.int32)
+    final = n - m
+    poke(row, 0, _extend(letters, text_at, 0, 0, min(m, n)))
+    e, lo, hi, ahead = 0, 0, 0, 0
+    while not (lo <= final <= hi and peek(row, final & (_RING - 1)) == n):
+        for beyond in (1, 2):
+            poke(row, (lo - beyond) & (_RING - 1), UNREACHED)
+            poke(row, (hi + beyond) & (_RING - 1), UNREACHED)
+        e += 1
+        lo, hi = max(lo - 1, -m, ahead - _NEAR), min(hi + 1, n, ahead + _NEAR)
+        left, here = int64(peek(row, (lo - 1) & (_RING - 1))), int64(peek(row, lo & (_RING - 1)))
+        furthest = 0  # the most letters of both, then k - lo
+        for k in range(lo, hi + 1):
+            right = int64(peek(row, (k + 1) & (_RING - 1)))
+            offset = max(max(left, here) + 1, right)
+            left, here = here, right
+            offset = _extend(letters, text_at, k, offset, min(n, m + k))
+            poke(row, k & (_RING - 1), offset)
+            furthest = max(furthest, (2 * offset - k) * _RING + k - lo)
+        ahead = lo + (furthest & (_RING - 1))
+    return e
+
+
 def _compiled(function, traced):
     """Compile one of the two variants under a name of its own.
 
@@ -104,22 +141,25 @@ def _make_sweep(traced):
     """The wavefront recurrence; compiled with ``traced`` it stores the step of every cell."""
 
     def sweep(letters, text_at, m, n, row, steps, limit_words):
-        """(distance or NO_SCORE, steps): NO_SCORE when the steps do not fit limit_words."""
+        """(distance or NO_SCORE, steps, bound for diagonals): NO_SCORE when the steps do not fit limit_words."""
         centre = m + 3
         final = n - m
         poke(row, centre, _extend(letters, text_at, 0, 0, min(m, n)))
         e, lo, hi, filled = 0, 0, 0, 0
+        bound = NO_BOUND
         while not (lo <= final <= hi and peek(row, centre + final) == n):
             for beyond in (1, 2):
                 poke(row, centre + lo - beyond, UNREACHED)
                 poke(row, centre + hi + beyond, UNREACHED)
+            if e == _WORTH_A_BOUND:
+                bound = _upper_bound(letters, text_at, m, n)
             e += 1
-            lo, hi = diagonals(e, m, n)
+            lo, hi = diagonals(e, m, n, bound)
             if traced:
                 words = (hi - lo + 32) >> 5
                 steps = grown(steps, filled, filled + words, limit_words)
                 if filled + words > len(steps):
-                    return NO_SCORE, steps
+                    return NO_SCORE, steps, bound
             left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
             k = lo
             while k <= hi:
@@ -142,21 +182,21 @@ def _make_sweep(traced):
                 if traced:
                     poke(steps, filled, block)
                     filled += 1
-        return e, steps
+        return e, steps, bound
 
     return _compiled(sweep, traced)
 
 
 @njit
-def _trace(steps, m, n, e, path):
+def _trace(steps, m, n, e, bound, path):
     """Write the e steps of the path into path[:e], first step first (path: the row, no longer needed)."""
     filled = 0
     for d in range(1, e + 1):
-        lo, hi = diagonals(d, m, n)
+        lo, hi = diagonals(d, m, n, bound)
         filled += (hi - lo + 32) >> 5
     k = n - m
     for d in range(e, 0, -1):
-        lo, hi = diagonals(d, m, n)
+        lo, hi = diagonals(d, m, n, bound)
         filled -= (hi - lo + 32) >> 5
         cell = k - lo
         step = (steps[filled + (cell >> 5)] >> uint64(2 * (cell & 31))) & uint64(3)
@@ -186,8 +226,8 @@ def _rebuild(letters, text_at, m, n, e, path, cigars, start):
 
 @njit
 def _fixed_bytes(m, n):
-    """Working memory of a pair but for its steps: the row and the padded copy."""
-    return 4 * (m + n + 8) + (m + n + 2 * PAD)
+    """Working memory of a pair but for its steps: the rows and the padded copy."""
+    return 4 * (m + n + 8 + _RING) + (m + n + 2 * PAD)
 
 
 @njit
@@ -225,12 +265,12 @@ def _make_range(traced):
             if pattern_offsets[i + 1] + PAD > len(pattern) or text_offsets[i + 1] + PAD > len(text):
                 _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
                 at, text_at = address_of(letters), address_of(letters) + m + PAD
-            e, steps = sweep(at, text_at - at, m, n, row, steps, limit_words)
+            e, steps, bound = sweep(at, text_at - at, m, n, row, steps, limit_words)
             if e == NO_SCORE:
                 continue
             scores[i - start], status[i - start] = e, OK
             if traced:
-                _trace(steps, m, n, e, row)
+                _trace(steps, m, n, e, bound, row)
                 cigars = with_room(cigars, filled, 2 * e + 2)
                 before = filled
                 filled = _rebuild(at, text_at - at, m, n, e, row, cigars, before)

@@ -98,13 +98,27 @@ def poke(typing_context, array, index, value):
     return types.void(array, types.int64, array.dtype), generate
 
 
+def _zeros(builder, name, word):
+    function = builder.module.declare_intrinsic(name, [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
+    return builder.call(function, [word, ir.Constant(ir.IntType(1), 0)])
+
+
 @intrinsic
 def count_trailing_zeros(typing_context, word):
     """Zero bits below the lowest set bit of a uint64, as int64; 64 for 0."""
 
     def generate(context, builder, signature, arguments):
-        function = builder.module.declare_intrinsic("llvm.cttz", [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
-        return builder.call(function, [arguments[0], ir.Constant(ir.IntType(1), 0)])
+        return _zeros(builder, "llvm.cttz", arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def count_leading_zeros(typing_context, word):
+    """Zero bits above the highest set bit of a uint64, as int64; 64 for 0."""
+
+    def generate(context, builder, signature, arguments):
+        return _zeros(builder, "llvm.ctlz", arguments[0])
 
     return types.int64(types.uint64), generate
 
