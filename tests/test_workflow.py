@@ -33,7 +33,7 @@ LANE = {
     "real_pairs": 100,
 }
 FIGURES = ["thesis_fig1", "thesis_fig2", "thesis_fig3", "thesis_fig4", "thesis_fig5", "thesis_fig10", "ewfa_fig1"]
-TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-wfa:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
+TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-auto:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
 
 
 def snakemake(project, *arguments, check=True):

@@ -6,9 +6,9 @@ Recurrence: that of wfa_kernels.affine_cell (Suzuki and Kasahara 2018, Eq. 4), a
 wfa_kernels.reference.affine_bits, in a band of diagonals (bit_lanes, bit_groups). A score too high to be proven by its
 band is computed once more in a wider one (bit_plan); the score of the last cell is the sum of z along its diagonal.
 
-For the CIGAR four bits a cell are kept and traced back (bit_trace). Where those of a group take more than
-_CODES_AT_ONCE bytes, the state is kept every so many double steps instead, and the steps between are computed once
-more, from the last to the first, with their bits.
+For the CIGAR four bits a cell, two where gaps cost nothing to open, are kept and traced back (bit_trace). Where those
+of a group take more than _CODES_AT_ONCE bytes, the state is kept every so many double steps instead, and the steps
+between are computed once more, from the last to the first, with their bits.
 
 Memory layout: one uint16 array, 64 bytes aligned: a group (bit_groups), codes, kept states.
 
@@ -38,7 +38,7 @@ from wfa_kernels.cpu.bit_batch import (
     without_letters,
 )
 from wfa_kernels.cpu.bit_groups import start_codes
-from wfa_kernels.cpu.bit_lanes import advance
+from wfa_kernels.cpu.bit_lanes import advance, codes_kept
 from wfa_kernels.cpu.bit_plan import fresh_estimate
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -65,7 +65,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
     cell = make_cell(*penalties.triple)
     vector = vector_bits()
     step_ns = double_step_ns(cell, vector)
-    costs = (*cell.triple, cell.step_bits, step_ns)
+    costs = (*cell.triple, cell.step_bits, step_ns, 2 * len(codes_kept(cell)))
     sequences = read_only_arrays(pairs)
     table = np.zeros((stop - start, PAIR_COLUMNS), np.int64)
     runs = without_letters(sequences, start, table, costs, traced)

@@ -60,7 +60,8 @@ def align_pairs(sequences, start, pairs, costs, codes, vector, functions, modell
     """Align the pending pairs.
 
     sequences: (pattern, pattern_offsets, text, text_offsets). pairs: int64[k, PAIR_COLUMNS] of pairs start to
-    start + k. costs: (mismatch, gap_open, gap_extend, binary digits of a step's cost, time of a step in ns).
+    start + k. costs: (mismatch, gap_open, gap_extend, binary digits of a step's cost, time of a step in ns,
+    vectors of codes of a word and double step).
     functions: addresses of bit_lanes.advance for shapes, int64[6, border, traced], 0: not yet there. modelled: leave
     pairs to wavefronts where those are faster. estimate: of bit_plan. runs: CIGARs, each backwards, uint32[...].
     Returns (which row of functions is missing or -1 when all is done, runs, how many are filled in).
@@ -148,7 +149,7 @@ def _group(
     if modelled and wavefronts_are_faster(m, n, guess, words, count, costs[4], traced):
         pairs[order[0], STATE] = LEFT
         return _GO_ON, 1, memory, runs, filled
-    group = (words, lane, vector, codes.shape[1])
+    group = (words, lane, vector, codes.shape[1], costs[5])
     steps, border, watched = _steps(pairs, start, lanes, group, estimate)
     layout = group_layout(group, steps, traced)
     if 2 * memory_units(layout) > budget:

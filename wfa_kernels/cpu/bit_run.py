@@ -3,7 +3,8 @@
 Memory of a group, uint16 numbers from a 64-byte boundary on: what bit_groups describes; codes of ``block`` double
 steps; where those are not all, the state before each block.
 
-A group is (words of a band, bits of a lane, bits of a vector, planes). Its pairs are rows of a table ``lanes``.
+A group is (words of a band, bits of a lane, bits of a vector, planes, vectors of codes of a word and double step). Its
+pairs are rows of a table ``lanes``.
 """
 
 import numpy as np
@@ -24,7 +25,7 @@ from wfa_kernels.cpu.bit_groups import (
 )
 from wfa_kernels.cpu.bit_letters import call_address
 from wfa_kernels.cpu.bit_plan import final_gap_cost
-from wfa_kernels.cpu.bit_trace import CODE_VECTORS, walk_back
+from wfa_kernels.cpu.bit_trace import walk_back
 from wfa_kernels.cpu.intrinsics import address_of, peek, poke
 
 #: Columns of lanes: the pair; its lengths; score below which it is proven; score before the first double step; whether
@@ -44,14 +45,14 @@ _HOPELESS = 1.2
 @njit
 def group_layout(group, steps, traced):
     """int64[6], see above."""
-    words, _, vector, planes = group
+    words, _, vector, planes, code_vectors = group
     width = vector // UNIT
     layout = np.empty(6, np.int64)
     letters = letter_vectors(steps, words, group[1]) * width
     layout[TEXT_AT] = state_vectors(words, planes) * width
     layout[PATTERN_AT] = layout[TEXT_AT] + letters
     layout[CODES_AT] = layout[PATTERN_AT] + letters
-    codes, state = words * CODE_VECTORS * width, layout[TEXT_AT]
+    codes, state = words * code_vectors * width, layout[TEXT_AT]
     block = max(steps, 1)
     if traced and 2 * codes * steps > _CODES_AT_ONCE:
         block = min(block, max(1, int(np.sqrt(steps * state / codes))))
@@ -81,7 +82,7 @@ def load_group(memory, group, layout, steps, sequences, lanes, codes):
     Addresses, not arrays, go to what is called for each pair (see intrinsics). The last LETTERS bytes of memory are
     for letters that stand at an end of the batch.
     """
-    words, lane, vector, _ = group
+    words, lane, vector, _, _ = group
     at = aligned(memory)
     pattern, pattern_offsets, text, text_offsets = sequences
     fill_planes(memory, at, words, vector, codes)
@@ -113,12 +114,12 @@ def _last_position(steps):
 @njit
 def compute(memory, group, layout, functions, steps, border, first, last, traced):
     """Double steps first to last - 1. functions: addresses, int64[border, traced]. Codes begin at those of a block."""
-    words, lane, vector, _ = group
+    words, lane, vector, _, code_vectors = group
     width = vector // UNIT
     base = address_of(memory) + 2 * aligned(memory)
     pattern = base + 2 * (layout[PATTERN_AT] + 2 * width * (_last_position(steps) // lane))
     begin = first // layout[BLOCK] * layout[BLOCK]
-    codes = base + 2 * (layout[CODES_AT] - begin * words * CODE_VECTORS * width)
+    codes = base + 2 * (layout[CODES_AT] - begin * words * code_vectors * width)
     for at_border in (1, 0):
         stop = min(last, border) if at_border else last
         if first < stop:
@@ -152,7 +153,7 @@ def run_group(memory, group, layout, functions, steps, border, traced, watched, 
 @njit
 def score_of(memory, group, lanes, z):
     """Score of a lane so far."""
-    _, lane, vector, _ = group
+    _, lane, vector, _, _ = group
     return lanes[z, BEFORE] + read_lane(memory, aligned(memory) + (vector + z * lane) // UNIT, lane)
 
 
@@ -177,7 +178,7 @@ def _hopeless(memory, group, steps, done, lanes, costs):
 @njit
 def trace_group(memory, group, layout, functions, steps, border, sequences, lanes, runs):
     """Walk back in all lanes whose walk has letters left."""
-    words, lane, vector, _ = group
+    words, lane, vector, _, code_vectors = group
     at, state = aligned(memory), layout[TEXT_AT]
     pattern, pattern_offsets, text, text_offsets = sequences
     block = layout[BLOCK]
@@ -191,7 +192,7 @@ def trace_group(memory, group, layout, functions, steps, border, sequences, lane
             walk_back(
                 memory,
                 at + layout[CODES_AT] + z * (lane // UNIT),
-                (words, lane, vector // UNIT),
+                (words, lane, vector // UNIT, code_vectors),
                 first,
                 lowest_diagonal(lanes[z, M], lanes[z, N], 2 * lane * words),
                 (pattern, pattern_offsets[row], text, text_offsets[row]),
