@@ -12,8 +12,8 @@ from wfa_kernels.cpu.choice import Times, pick
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
 TIMES = Times(
-    wavefronts={"score": (1.4, 77.0, 0.02, 310.0), "cigar": (1.45, 95.0, 0.05, 340.0)},
-    bits={"score": (1.2, 5.4, 0.27, 30.0), "cigar": (2.4, 23.0, 0.05, 60.0)},
+    wavefronts={"score": (1.4, 57.0, 0.04, 280.0), "cigar": (1.4, 74.0, 0.05, 320.0)},
+    bits={"score": (1.2, 3.7, 0.21, 46.0), "cigar": (2.3, 14.0, 0.0, 50.0)},
 )
 #: Share of settled pairs from which on the look, some 15 ns a pair, takes less than it saves, and from which on what is
 #: left is too little for bit planes.

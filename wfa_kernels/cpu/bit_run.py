@@ -26,7 +26,7 @@ from wfa_kernels.cpu.bit_groups import (
 from wfa_kernels.cpu.bit_letters import call_address
 from wfa_kernels.cpu.bit_plan import final_gap_cost
 from wfa_kernels.cpu.bit_trace import walk_back
-from wfa_kernels.cpu.intrinsics import address_of, peek, poke
+from wfa_kernels.cpu.intrinsics import address_of, peek, poke, prefetch
 
 #: Columns of lanes: the pair; its lengths; score below which it is proven; score before the first double step; whether
 #: its letters are known; then a walk's, see bit_trace.
@@ -36,6 +36,8 @@ LANE_COLUMNS = WALK + 4
 TEXT_AT, PATTERN_AT, CODES_AT, KEPT_AT, UNITS, BLOCK = range(6)
 #: Codes up to this many bytes stay in the second-level cache and are kept at once.
 _CODES_AT_ONCE = 2**22
+#: Pairs of a group after which one is brought near, and letters of it: where there are more, the processor goes on.
+_AHEAD, _BROUGHT = 3, 512
 #: Double steps after which it is asked whether a group's scores can still be proven: an eighth of all, at least this.
 _LEAST_WATCH = 64
 #: Where more than half of the pairs would end this far over their limit, the rest is not worth computing.
@@ -76,6 +78,13 @@ def aligned(memory):
 
 
 @njit
+def _bring(address, end):
+    """Prefetch the first letters of a sequence: in the order of bands the processor does not foresee the next pair."""
+    for line in range(address, min(end, address + _BROUGHT), 64):
+        prefetch(line)
+
+
+@njit
 def load_group(memory, group, layout, steps, sequences, lanes, codes):
     """Set up the state and letters of a group; lanes: int64[count, LANE_COLUMNS] with ROW, M, N, LIMIT filled in.
 
@@ -97,6 +106,10 @@ def load_group(memory, group, layout, steps, sequences, lanes, codes):
         put_pair(memory, at, lane_at, (words, lane, vector), m, n, codes)
         text_at = base + 2 * (at + lane_at + layout[TEXT_AT])
         pattern_at = base + 2 * (at + lane_at + layout[PATTERN_AT])
+        if z + _AHEAD < len(lanes):
+            coming = lanes[z + _AHEAD, ROW]
+            _bring(patterns + pattern_offsets[coming], patterns + pattern_offsets[coming + 1])
+            _bring(texts + text_offsets[coming], texts + text_offsets[coming + 1])
         start, stop = text_offsets[row], text_offsets[row + 1]
         known = put_text(text_at, lane, vector, texts, len(text), start, stop, a >> 1, spare)
         start, stop = pattern_offsets[row], pattern_offsets[row + 1]

@@ -8,8 +8,8 @@ from wfa_kernels.cpu.choice import Times, pick
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
 TIMES = Times(
-    wavefronts={"score": (1.7, 9.0, 0.02, 16.0), "cigar": (2.4, 41.0, 0.03, 46.0)},
-    bits={"score": (0.8, 2.3, 0.2, 90.0), "cigar": (2.7, 50.0, 0.05, 130.0)},
+    wavefronts={"score": (1.1, 14.0, 0.014, 16.0), "cigar": (1.4, 54.0, 0.022, 45.0)},
+    bits={"score": (0.8, 2.3, 0.24, 85.0), "cigar": (2.9, 30.0, 0.11, 135.0)},
 )
 
 

@@ -64,6 +64,24 @@ def load_u8(typing_context, address, byte_index):
 
 
 @intrinsic
+def prefetch(typing_context, address):
+    """Have the cache line of an address (int64) brought near; any address will do."""
+
+    def generate(context, builder, signature, arguments):
+        pointer, number = ir.PointerType(), ir.IntType(32)
+        module = builder.module
+        function = module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+            function = ir.Function(module, kind, "llvm.prefetch.p0")
+        to_read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@intrinsic
 def store_u16(typing_context, address, number):
     """Write the low 16 bits of a uint64 at an even address (int64)."""
 
