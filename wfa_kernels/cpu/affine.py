@@ -7,7 +7,7 @@ pairs are looked at so first.
 from functools import partial
 from types import SimpleNamespace
 
-from wfa_kernels.cpu import affine_wfa, clean
+from wfa_kernels.cpu import affine_bits, affine_wfa, clean
 from wfa_kernels.cpu.choice import Times, pick
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
@@ -28,5 +28,5 @@ def choose(pairs, penalties, scope):
         kernel = pick(pairs, penalties, scope, affine_wfa, TIMES, modelled=scope == "score")
     if settled < _WORTH_A_LOOK:
         return kernel
-    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
-    return SimpleNamespace(align_range=partial(clean.align_range, rest=kernel), PAIRS_AT_ONCE=at_once)
+    align = partial(clean.align_range, rest=kernel)
+    return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
