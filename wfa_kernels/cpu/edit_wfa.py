@@ -29,7 +29,7 @@ from (e, n-m) to (0, 0) and the matches put back between them by walking forward
 Algorithm 6).
 
 Extend compares 64 bytes at a time, whatever they are, by a vector instruction or two: on the path of clean reads that
-is mostly the one time, without the branch at the end of a loop of 8 bytes a time (docs/notes/edit-distance-cpu.md).
+is mostly the one time, without the branch at the end of a loop of 8 bytes a time (docs/notes/cpu-kernels.md).
 Packing A, C, G, T to 2 bits and comparing 29 bases at a time (thesis section 3.2.2) does not pay on a CPU: off the
 path nearly every extension ends within the first 8 bytes, and the shifts and the packing made it 1.2 to 4 times slower
 from 150 bp to 1 Mbp, at 0.05 to 10 % error.
@@ -157,15 +157,16 @@ def _make_sweep(traced):
             lo, hi = diagonals(e, m, n, bound)
             if traced:
                 words = (hi - lo + 32) >> 5
-                steps = grown(steps, filled, filled + words, limit_words)
-                if filled + words > len(steps):
-                    return NO_SCORE, steps, bound
+                if filled + words > len(steps):  # asked here first, as a call counts references to the array
+                    steps = grown(steps, filled, filled + words, limit_words)
+                    if filled + words > len(steps):
+                        return NO_SCORE, steps, bound
             left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
             k = lo
             while k <= hi:
                 # One uint64 of steps; without them one block is the whole wavefront.
                 block_end = min(k + 31, hi) if traced else hi
-                block, shift = uint64(0), uint64(0)
+                block, first = uint64(0), k  # steps come in from the top and move down
                 while k <= block_end:
                     right = int64(peek(row, centre + k + 1))
                     insertion = left > here
@@ -174,13 +175,12 @@ def _make_sweep(traced):
                     offset = max(right, offset)
                     if traced:
                         step = STEP_DELETION if deletion else (STEP_INSERTION if insertion else STEP_MISMATCH)
-                        block |= uint64(step) << shift
-                        shift += uint64(2)
+                        block = (block >> uint64(2)) | (uint64(step) << uint64(62))
                     left, here = here, right
                     poke(row, centre + k, _extend(letters, text_at, k, offset, min(n, m + k)))
                     k += 1
                 if traced:
-                    poke(steps, filled, block)
+                    poke(steps, filled, block >> uint64(62 - 2 * (block_end - first)))
                     filled += 1
         return e, steps, bound
 
