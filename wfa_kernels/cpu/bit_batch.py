@@ -101,20 +101,22 @@ def _plan(sequences, start, pairs, costs, estimate):
     """Some pending pairs in the order of their bands and lengths."""
     most = _PLAN if estimate[SEEN] else _FIRST_PLAN
     order, keys = np.empty(most, np.int64), np.empty(most, np.int64)
-    count, least, largest = 0, _NO_KEY, 0
+    count, shortest, longest = 0, _NO_KEY, 0
     for i in range(len(pairs)):
         if pairs[i, STATE] == PENDING:
             m, n = _lengths(sequences, start + i)
             guess = _guess(m, n, pairs[i, GUESS], costs, estimate)
             pairs[i, DIAGONALS] = diagonals_for(m, n, guess, costs[1], costs[2])
-            key = (words_for(pairs[i, DIAGONALS], 16) << 32) + double_steps(m, n)
-            order[count], keys[count] = i, key
-            least, largest = min(least, key), max(largest, key)
+            steps = double_steps(m, n)
+            order[count], keys[count] = i, (words_for(pairs[i, DIAGONALS], 16) << 32) + steps
+            shortest, longest = min(shortest, steps), max(longest, steps)
             count += 1
             if count == most:
                 break
-    if largest - least > (least & 0xFFFFFFFF) >> 4:  # not worth it for lengths that are nearly equal
-        _sort(order, keys, count)
+    if longest - shortest <= shortest >> 3:  # lengths nearly equal: what matters is bands, and letters in order
+        for at in range(count):
+            keys[at] >>= 32
+    _sort(order, keys, count)
     return order[:count]
 
 
