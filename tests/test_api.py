@@ -27,7 +27,7 @@ def ragged_pairs(n=60, seed=2):
     return PairBatch.from_strings(patterns, texts)
 
 
-ALGORITHMS = [(Edit(), "wfa"), (Edit(), "bpm"), (Edit(), "ond"), (Edit(), "bits")]
+ALGORITHMS = [(Edit(), "auto"), (Edit(), "wfa"), (Edit(), "bpm"), (Edit(), "ond"), (Edit(), "bits")]
 ALGORITHMS += [(Affine(4, 6, 2), algorithm) for algorithm in ("wfa", "bits", "auto")]
 
 
@@ -37,6 +37,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch, penalties, algorithm, sc
     pairs = ragged_pairs()
     whole = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=1)
     monkeypatch.setattr(schedule, "_CHUNK_BASES", 500)
+    monkeypatch.setattr(schedule, "_SIDE_BY_SIDE_BASES", 500)
     split = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=3)
     assert whole.scores.tolist() == split.scores.tolist()
     for i, (p, t) in enumerate(zip(pairs.patterns(), pairs.texts(), strict=True)):
@@ -52,6 +53,15 @@ def test_chunks_cover_every_pair_once():
         assert bounds[0] == 0 and bounds[-1] == len(pairs) and (np.diff(bounds) > 0).all()
     empty = PairBatch.from_strings([""] * 5, [""] * 5)
     assert schedule.chunk_bounds(empty, 2).tolist() == [0, 5]
+
+
+def test_chunks_of_pairs_side_by_side_are_whole_multiples():
+    pairs = PairBatch.from_strings([b"ACGT" * 2500] * 130, [b"ACGT" * 2500] * 130)
+    for threads in (1, 2, 3):
+        bounds = schedule.chunk_bounds(pairs, threads, 16)
+        assert bounds[0] == 0 and bounds[-1] == 130 and (np.diff(bounds) > 0).all()
+        assert len(bounds) > threads and (bounds[:-1] % 16 == 0).all()
+    assert schedule.chunk_bounds(pairs[:9], 2, 16).tolist() == [0, 5, 9]
 
 
 def test_empty_batch():

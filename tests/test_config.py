@@ -85,7 +85,11 @@ def test_the_configuration_as_committed_is_right():
             {"narrow": {"thesis_tab1": {"without": ["edlip"]}}},
             r"without' has unknown value 'edlip'; allowed are",
         ),
-        (LANE, {"narrow": {"thesis_tab1": {"without": ["wavebench-wfa:cpu"]}}}, r"'wavebench-wfa:cpu'; allowed are e"),
+        (
+            LANE,
+            {"narrow": {"thesis_tab1": {"without": ["wavebench-auto:cpu"]}}},
+            r"'wavebench-auto:cpu'; allowed are e",
+        ),
         (
             LANE,
             {"narrow": {"thesis_tab1": {"datasets": ["moleculo"]}}},

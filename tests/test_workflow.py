@@ -33,7 +33,7 @@ LANE = {
     "real_pairs": 100,
 }
 FIGURES = [*(f"thesis_fig{number}" for number in (1, 2, 3, 4, 5, 8, 9, 10)), "ewfa_fig1"]
-TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-wfa:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
+TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-auto:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
 
 
 def snakemake(project, *arguments, check=True):

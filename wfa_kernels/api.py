@@ -19,7 +19,7 @@ LEAST_DEVICE_MEMORY = 256 * 2**20
 
 #: (algorithm, penalties) -> stem of the kernel file in cpu/.
 _STEMS = {
-    ("auto", Edit): "edit_wfa",
+    ("auto", Edit): "edit",
     ("auto", Affine): "affine",
     ("wfa", Edit): "edit_wfa",
     ("wfa", Affine): "affine_wfa",
@@ -188,8 +188,12 @@ def _stem(algorithm, penalties):
 def _check_worst_cost(pairs, penalties):
     if not len(pairs):
         return
+    m, n = pairs.pattern_lengths, pairs.text_lengths
+    longest = int(max(m.max(), n.max()))
+    if 2 * penalties.triple[1] + 2 * longest * penalties.triple[2] <= MAX_SCORE:  # two gaps replace any pair
+        return
     mismatch, gap_open, gap_extend = (float(p) for p in penalties.triple)
-    m, n = pairs.pattern_lengths.astype(float), pairs.text_lengths.astype(float)
+    m, n = m.astype(float), n.astype(float)
     replace = np.minimum(m, n) * mismatch + np.abs(m - n) * gap_extend + gap_open
     worst = int(np.argmax(np.minimum(replace, 2 * gap_open + (m + n) * gap_extend)))
     cost = worst_cost(penalties, int(m[worst]), int(n[worst]))

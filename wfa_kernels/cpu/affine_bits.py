@@ -6,14 +6,14 @@ Recurrence: that of wfa_kernels.affine_cell (Suzuki and Kasahara 2018, Eq. 4), a
 wfa_kernels.reference.affine_bits, in a band of diagonals (bit_lanes, bit_groups). A score too high to be proven by its
 band is computed once more in a wider one (bit_plan); the score of the last cell is the sum of z along its diagonal.
 
-For the CIGAR four bits a cell are kept and traced back (bit_trace). Where those of a group take more than
-_CODES_AT_ONCE bytes, the state is kept every so many double steps instead, and the steps between are computed once
-more, from the last to the first, with their bits.
+For the CIGAR four bits a cell, two where gaps cost nothing to open, are kept and traced back (bit_trace). Where those
+of a group take more than _CODES_AT_ONCE bytes, the state is kept every so many double steps instead, and the steps
+between are computed once more, from the last to the first, with their bits.
 
 Memory layout: one uint16 array, 64 bytes aligned: a group (bit_groups), codes, kept states.
 
 Limits: letters A, C, G and T. A pair with others, one that takes more memory than there is, and one that wavefronts
-are the faster way for (by a model of both, see _WAVEFRONT) goes to affine_wfa.
+are the faster way for (by a model of both, see bit_plan) goes to another kernel.
 """
 
 from functools import cache
@@ -25,7 +25,7 @@ from numba import cfunc, types
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu import affine_wfa
-from wfa_kernels.cpu.backtrace import read_only_arrays
+from wfa_kernels.cpu.backtrace import read_only_arrays, subset
 from wfa_kernels.cpu.bit_batch import (
     DONE,
     FIRST_RUN,
@@ -38,7 +38,7 @@ from wfa_kernels.cpu.bit_batch import (
     without_letters,
 )
 from wfa_kernels.cpu.bit_groups import start_codes
-from wfa_kernels.cpu.bit_lanes import advance
+from wfa_kernels.cpu.bit_lanes import advance, codes_kept
 from wfa_kernels.cpu.bit_plan import fresh_estimate
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -51,12 +51,13 @@ _COMPILING = Lock()
 _SIGNATURE = types.void(*[types.int64] * 7)
 
 
-def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False, rate=None):
+def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False, rate=None, rest=affine_wfa):
     """Align pairs start..stop of a batch, single-threaded.
 
     pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
-    budget_bytes: bound of the working memory. modelled: leave pairs to affine_wfa where it is likely to be faster.
+    budget_bytes: bound of the working memory. modelled: leave pairs to wavefronts where those are likely to be faster.
     rate: score, in units of the penalties' common divisor, for each letter that is expected; it changes no result.
+    rest: the kernel for the pairs that are left.
     Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
     the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
     """
@@ -64,7 +65,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
     cell = make_cell(*penalties.triple)
     vector = vector_bits()
     step_ns = double_step_ns(cell, vector)
-    costs = (*cell.triple, cell.step_bits, step_ns)
+    costs = (*cell.triple, cell.step_bits, step_ns, 2 * len(codes_kept(cell)))
     sequences = read_only_arrays(pairs)
     table = np.zeros((stop - start, PAIR_COLUMNS), np.int64)
     runs = without_letters(sequences, start, table, costs, traced)
@@ -77,7 +78,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
         if missing < 0:
             break
         _compile(functions, missing, cell.triple, vector, traced)
-    return _joined(pairs, penalties, scope, start, stop, budget_bytes, cell.divisor, table, runs)
+    return _joined(rest, pairs, penalties, scope, start, budget_bytes, cell.divisor, table, runs)
 
 
 def double_step_ns(cell, vector):
@@ -127,14 +128,14 @@ def _kernel(mismatch, gap_open, gap_extend, vector, lane, single, border, traced
     return cfunc(_SIGNATURE, cache=True)(advance_bits)
 
 
-def _joined(pairs, penalties, scope, start, stop, budget_bytes, divisor, table, runs):
-    """The results of the batch; pairs that were left are aligned by affine_wfa."""
+def _joined(rest, pairs, penalties, scope, start, budget_bytes, divisor, table, runs):
+    """The results of the batch; pairs that were left are aligned by ``rest``."""
     done = table[:, STATE] == DONE
     scores = np.where(done, table[:, SCORE] * divisor, NO_SCORE).astype(np.int32)
     status = np.where(done, OK, OUT_OF_MEMORY).astype(np.uint8)
     rows = np.flatnonzero(~done)
     if len(rows):
-        others = affine_wfa.align_range(pairs.take(rows + start), penalties, scope, 0, len(rows), budget_bytes)
+        others = rest.align_range(subset(pairs, rows + start), penalties, scope, 0, len(rows), budget_bytes)
         scores[rows], status[rows] = others[:2]
     if scope != "cigar":
         return scores, status, None, None

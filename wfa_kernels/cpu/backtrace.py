@@ -1,4 +1,4 @@
-"""What the CPU algorithms share to build packed CIGARs within a memory budget.
+"""What the CPU algorithms share: to take a batch, and to build packed CIGARs within a memory budget.
 
 The helpers are compiled into the ``align_range`` of the algorithm that calls them; that one is cached.
 """
@@ -7,6 +7,8 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cigar import MAX_RUN
+from wfa_kernels.cpu.intrinsics import peek, poke
+from wfa_kernels.pairs import PairBatch
 
 
 def read_only_arrays(pairs):
@@ -20,6 +22,25 @@ def read_only_arrays(pairs):
         view.flags.writeable = False
         arrays.append(view)
     return tuple(arrays)
+
+
+def subset(pairs, rows):
+    """The pairs of rows (int64[k], rising) as a PairBatch; faster than PairBatch.take for many short pairs."""
+    pattern, pattern_offsets, text, text_offsets = read_only_arrays(pairs)
+    return PairBatch(*_gathered(pattern, pattern_offsets, rows), *_gathered(text, text_offsets, rows))
+
+
+@njit(nogil=True, cache=True)
+def _gathered(letters, offsets, rows):
+    ends = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        ends[i + 1] = ends[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    gathered = np.empty(ends[-1], np.uint8)
+    for i in range(len(rows)):
+        start, to = offsets[rows[i]], ends[i]
+        for j in range(ends[i + 1] - to):  # not slices: making views of arrays takes longer than to copy short reads
+            poke(gathered, to + j, peek(letters, start + j))
+    return gathered, ends
 
 
 @njit

@@ -8,6 +8,7 @@ from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
 from wfa_kernels.cpu.bit_groups import border_steps, double_steps, lowest_diagonal, proof_limit
 from wfa_kernels.cpu.bit_plan import (
     SEEN,
+    diagonals_for,
     final_gap_cost,
     foretold,
     lane_for,
@@ -22,22 +23,23 @@ from wfa_kernels.cpu.bit_run import (
     LIMIT,
     ROW,
     RUNS_AT,
-    UNITS,
     WALK,
     M,
     N,
     foreseen,
     group_layout,
     load_group,
+    memory_units,
     run_group,
     score_of,
     trace_group,
 )
 from wfa_kernels.cpu.bit_trace import FILLED, INSIDE, H, V
 
-#: Columns of the table of pairs: what has become of it, its score, a guess of it (0: none), its CIGAR's place.
-STATE, SCORE, GUESS, FIRST_RUN, LAST_RUN = range(5)
-PAIR_COLUMNS = 5
+#: Columns of the table of pairs: what has become of it, its score, a guess of it (0: none), the diagonals that would
+#: prove what is foretold, its CIGAR's place.
+STATE, SCORE, GUESS, DIAGONALS, FIRST_RUN, LAST_RUN = range(6)
+PAIR_COLUMNS = 6
 #: What has become of a pair; LEFT: others shall align it.
 PENDING, DONE, LEFT = range(3)
 #: Pairs that are planned together: the first ones of a batch tell what the others cost.
@@ -58,7 +60,8 @@ def align_pairs(sequences, start, pairs, costs, codes, vector, functions, modell
     """Align the pending pairs.
 
     sequences: (pattern, pattern_offsets, text, text_offsets). pairs: int64[k, PAIR_COLUMNS] of pairs start to
-    start + k. costs: (mismatch, gap_open, gap_extend, binary digits of a step's cost, time of a step in ns).
+    start + k. costs: (mismatch, gap_open, gap_extend, binary digits of a step's cost, time of a step in ns,
+    vectors of codes of a word and double step).
     functions: addresses of bit_lanes.advance for shapes, int64[6, border, traced], 0: not yet there. modelled: leave
     pairs to wavefronts where those are faster. estimate: of bit_plan. runs: CIGARs, each backwards, uint32[...].
     Returns (which row of functions is missing or -1 when all is done, runs, how many are filled in).
@@ -82,16 +85,15 @@ def align_pairs(sequences, start, pairs, costs, codes, vector, functions, modell
                 break
 
 
-@njit
+@njit(inline="always")
 def _lengths(sequences, row):
     _, pattern_offsets, _, text_offsets = sequences
     return pattern_offsets[row + 1] - pattern_offsets[row], text_offsets[row + 1] - text_offsets[row]
 
 
 @njit
-def _guess(sequences, start, pairs, i, costs, estimate):
-    m, n = _lengths(sequences, start + i)
-    return pairs[i, GUESS] if pairs[i, GUESS] else foretold(estimate, m, n, costs[1], costs[2])
+def _guess(m, n, noted, costs, estimate):
+    return noted if noted else foretold(estimate, m, n, costs[1], costs[2])
 
 
 @njit
@@ -99,19 +101,22 @@ def _plan(sequences, start, pairs, costs, estimate):
     """Some pending pairs in the order of their bands and lengths."""
     most = _PLAN if estimate[SEEN] else _FIRST_PLAN
     order, keys = np.empty(most, np.int64), np.empty(most, np.int64)
-    count, least, largest = 0, _NO_KEY, 0
+    count, shortest, longest = 0, _NO_KEY, 0
     for i in range(len(pairs)):
         if pairs[i, STATE] == PENDING:
             m, n = _lengths(sequences, start + i)
-            band = words_for(m, n, _guess(sequences, start, pairs, i, costs, estimate), costs[1], costs[2], 16)
-            key = (band << 32) + double_steps(m, n)
-            order[count], keys[count] = i, key
-            least, largest = min(least, key), max(largest, key)
+            guess = _guess(m, n, pairs[i, GUESS], costs, estimate)
+            pairs[i, DIAGONALS] = diagonals_for(m, n, guess, costs[1], costs[2])
+            steps = double_steps(m, n)
+            order[count], keys[count] = i, (words_for(pairs[i, DIAGONALS], 16) << 32) + steps
+            shortest, longest = min(shortest, steps), max(longest, steps)
             count += 1
             if count == most:
                 break
-    if largest - least > (least & 0xFFFFFFFF) >> 4:  # not worth it for lengths that are nearly equal
-        _sort(order, keys, count)
+    if longest - shortest <= shortest >> 3:  # lengths nearly equal: what matters is bands, and letters in order
+        for at in range(count):
+            keys[at] >>= 32
+    _sort(order, keys, count)
     return order[:count]
 
 
@@ -139,24 +144,24 @@ def _group(
 ):  # fmt: skip
     """Align the first pairs of an order: (outcome, how many, memory, runs, filled)."""
     m, n = _lengths(sequences, start + order[0])
-    guess = _guess(sequences, start, pairs, order[0], costs, estimate)
-    lane, words = lane_for(m, n, guess, costs[1], costs[2], len(order), vector, costs[3])
-    lanes, words = _gathered(sequences, start, pairs, order, costs, estimate, lane, words, vector // lane)
+    lane, words = lane_for(m, n, pairs[order[0], DIAGONALS], len(order), vector, costs[3])
+    lanes, words = _gathered(sequences, start, pairs, order, costs, lane, words, vector // lane)
     count = len(lanes)
+    guess = _guess(m, n, pairs[order[0], GUESS], costs, estimate)
     if modelled and wavefronts_are_faster(m, n, guess, words, count, costs[4], traced):
         pairs[order[0], STATE] = LEFT
         return _GO_ON, 1, memory, runs, filled
-    group = (words, lane, vector, codes.shape[1])
+    group = (words, lane, vector, codes.shape[1], costs[5])
     steps, border, watched = _steps(pairs, start, lanes, group, estimate)
     layout = group_layout(group, steps, traced)
-    if 2 * layout[UNITS] + 64 > budget:
+    if 2 * memory_units(layout) > budget:
         pairs[order[0], STATE] = LEFT
         return _GO_ON, 1, memory, runs, filled
     number = function_number(lane, words)
     if functions[number, 0, traced] == 0:
         return _MISSING + number, 0, memory, runs, filled
-    if layout[UNITS] + 32 > len(memory):
-        memory = np.empty(layout[UNITS] + 32, np.uint16)
+    if memory_units(layout) > len(memory):
+        memory = np.empty(memory_units(layout), np.uint16)
     load_group(memory, group, layout, steps, sequences, lanes, codes)
     called = functions[number]
     done = run_group(memory, group, layout, called, steps, border, traced, watched, lanes, costs)
@@ -169,18 +174,18 @@ def _group(
 
 
 @njit
-def _gathered(sequences, start, pairs, order, costs, estimate, lane, words, most):
+def _gathered(sequences, start, pairs, order, costs, lane, words, most):
     """(the table of lanes, words): pairs that follow in the order, as long as their bands are like the first one's."""
     lanes = np.zeros((min(most, len(order)), LANE_COLUMNS), np.int64)
     widest = words + words // 4
     for z in range(len(lanes)):
         i = order[z]
-        m, n = _lengths(sequences, start + i)
-        own = words_for(m, n, _guess(sequences, start, pairs, i, costs, estimate), costs[1], costs[2], lane)
+        own = words_for(pairs[i, DIAGONALS], lane)
         if own > widest:
             lanes = lanes[:z]
             break
         words = max(words, own)
+        m, n = _lengths(sequences, start + i)
         lanes[z, ROW], lanes[z, M], lanes[z, N] = start + i, m, n
     for z in range(len(lanes)):
         m, n = lanes[z, M], lanes[z, N]

@@ -14,12 +14,13 @@ from numba import njit
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu.bit_letters import LETTERS, letter_planes
-from wfa_kernels.cpu.intrinsics import address_of, peek, poke
+from wfa_kernels.cpu.intrinsics import load_u8, peek, poke, store_u16
 
 #: Bits of the numbers that memory is made of.
 UNIT = 16
 _UNIT_SHIFT = 4
 _NO_LIMIT = 2**60
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 #: Rows of start_codes.
 USUAL, EVEN, ODD_LEFT, ODD_RIGHT, PAST = range(5)
 
@@ -103,7 +104,7 @@ def _fill(memory, at, count, value):
         poke(memory, k, np.uint16(value))
 
 
-@njit
+@njit(inline="always")
 def put_pair(memory, at, lane_at, shape, m, n, codes):
     """Set up a lane: the group begins at ``at``, the lane in a vector at lane_at; shape: (words, lane, vector)."""
     words, lane, vector = shape
@@ -137,7 +138,7 @@ def bit_of(memory, at, bit, lane, stride):
     return (np.int64(peek(memory, index)) >> (bit & (UNIT - 1))) & 1
 
 
-@njit
+@njit(inline="always")
 def _set_bit(memory, at, bit, lane, stride, digit):
     """A bit of a lane's words, which begin at ``at`` and are ``stride`` numbers apart."""
     index = at + (bit >> _shift(lane)) * stride + ((bit & (lane - 1)) >> _UNIT_SHIFT)
@@ -155,59 +156,69 @@ def read_lane(memory, at, lane):
 
 
 @njit
-def put_text(memory, at, lane, vector, text, start, stop, shift):
-    """Letter planes of text[start:stop] from bit position ``shift`` on; whether all letters are known."""
-    known = np.uint64(0xFFFFFFFFFFFFFFFF)
-    spare = np.empty(LETTERS, np.uint8)
+def put_text(at, lane, vector, letters, count, start, stop, shift, spare):
+    """Letter planes of letters[start:stop] from bit position ``shift`` on; whether all letters are known.
+
+    at: address of a lane's planes. letters: address of ``count`` of them. spare: address of LETTERS bytes.
+    """
+    known = _ALL
     for block in range(shift >> 6, (stop - start + shift + LETTERS - 1) >> 6):
         first = start - shift + block * LETTERS
-        planes = letter_planes(_readable(text, first, spare), 0)
+        planes = letter_planes(_readable(letters, count, first, spare), 0)
         known &= planes[2] | ~_bits_between(start - first, stop - first)
-        _put_planes(memory, at, lane, vector, block, planes)
-    return known == np.uint64(0xFFFFFFFFFFFFFFFF)
+        _put_planes(at, lane, vector, block, planes)
+    return known == _ALL
 
 
 @njit
-def put_pattern(memory, at, lane, vector, pattern, start, stop, last):
-    """Letter planes of pattern[start:stop] backwards, its first letter at bit position ``last``; as put_text."""
-    known = np.uint64(0xFFFFFFFFFFFFFFFF)
-    spare = np.empty(LETTERS, np.uint8)
+def put_pattern(at, lane, vector, letters, count, start, stop, last, spare):
+    """Letter planes of letters[start:stop] backwards, its first letter at bit position ``last``; as put_text."""
+    known = _ALL
     for block in range(max(0, last - (stop - start) + 1) >> 6, (last >> 6) + 1):
         first = start + last - block * LETTERS - LETTERS + 1  # of the letter at the block's last position
-        planes = letter_planes(_readable(pattern, first, spare), 1)
-        low, high = first + LETTERS - stop, first + LETTERS - start
-        known &= planes[2] | ~_bits_between(low, high)
-        _put_planes(memory, at, lane, vector, block, planes)
-    return known == np.uint64(0xFFFFFFFFFFFFFFFF)
+        planes = letter_planes(_readable(letters, count, first, spare), 1)
+        known &= planes[2] | ~_bits_between(first + LETTERS - stop, first + LETTERS - start)
+        _put_planes(at, lane, vector, block, planes)
+    return known == _ALL
 
 
 @njit
-def _readable(letters, first, spare):
+def _readable(letters, count, first, spare):
     """Address of 64 bytes: of letters[first:first + 64], or of a copy where those are not all there."""
-    if first >= 0 and first + LETTERS <= len(letters):
-        return address_of(letters) + first
-    for k in range(LETTERS):
-        spare[k] = letters[first + k] if 0 <= first + k < len(letters) else 0
-    return address_of(spare)
+    if first >= 0 and first + LETTERS <= count:
+        return letters + first
+    for k in range(0, LETTERS, 2):
+        pair = _letter(letters, count, first + k) | _letter(letters, count, first + k + 1) << np.uint64(8)
+        store_u16(spare + k, pair)
+    return spare
+
+
+@njit
+def _letter(letters, count, index):
+    return np.uint64(load_u8(letters, index)) if 0 <= index < count else np.uint64(0)
 
 
 @njit
 def _bits_between(low, high):
     """Bits low to high - 1 of 64."""
-    ones = np.uint64(0xFFFFFFFFFFFFFFFF)
-    above = ones << np.uint64(max(low, 0)) if low < LETTERS else np.uint64(0)
-    below = ones >> np.uint64(LETTERS - min(high, LETTERS)) if high > 0 else np.uint64(0)
-    return above & below
+    bits = _ALL
+    if low > 0:
+        bits = bits << np.uint64(low) if low < LETTERS else np.uint64(0)
+    if high < LETTERS:
+        bits &= _ALL >> np.uint64(LETTERS - high) if high > 0 else np.uint64(0)
+    return bits
 
 
 @njit
-def _put_planes(memory, at, lane, vector, block, planes):
-    width = vector >> _UNIT_SHIFT
+def _put_planes(at, lane, vector, block, planes):
+    """Write LETTERS bits of both planes, in pieces of UNIT bits: a lane has as many, or two or four times as many."""
+    both, of_plane = vector >> 2, vector >> 3  # bytes
+    at += (block << (6 - _shift(lane))) * both
     for piece in range(LETTERS // UNIT):
-        bit = block * LETTERS + piece * UNIT
-        index = at + (bit >> _shift(lane)) * (2 * width) + ((bit & (lane - 1)) >> _UNIT_SHIFT)
-        poke(memory, index, np.uint16((planes[0] >> np.uint64(UNIT * piece)) & np.uint64(0xFFFF)))
-        poke(memory, index + width, np.uint16((planes[1] >> np.uint64(UNIT * piece)) & np.uint64(0xFFFF)))
+        bit = piece * UNIT
+        here = at + (bit >> _shift(lane)) * both + ((bit & (lane - 1)) >> 3)
+        store_u16(here, planes[0] >> np.uint64(bit))
+        store_u16(here + of_plane, planes[1] >> np.uint64(bit))
 
 
 def start_codes(mismatch, gap_open, gap_extend):

@@ -24,8 +24,8 @@ from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.gates import ONE, ZERO
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-#: Codes kept for the way back from each of two antidiagonals.
-CODES = ("left0", "left1", "above0", "above1")
+#: Codes kept for the way back from each of two antidiagonals; of gaps that cost nothing to open either digit will do.
+CODES, CODES_OF_LINEAR_GAPS = ("left0", "left1", "above0", "above1"), ("left0", "above0")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Shape:
         return make_cell(self.mismatch, self.gap_open, self.gap_extend, inside=not self.border)
 
 
+def codes_kept(cell):
+    """Names of the outputs of a cell that are kept of each antidiagonal."""
+    return CODES if cell.gap_bits else CODES_OF_LINEAR_GAPS
+
+
 class _Emitter:
     """Vector instructions for one Shape on top of an IRBuilder."""
 
@@ -63,6 +68,7 @@ class _Emitter:
         self.up = [f"u{d}" for d in range(self.cell.delta_bits)] + [f"p{d}" for d in range(self.cell.gap_bits)]
         self.down = [f"v{d}" for d in range(self.cell.delta_bits)] + [f"q{d}" for d in range(self.cell.gap_bits)]
         self.planes = self.up + self.down
+        self.codes_kept = codes_kept(self.cell)
         if shape.border:
             self.down = [*self.down, "from_first"]
             self.up = [*self.up, "to_last"]
@@ -247,8 +253,8 @@ class _Loops(_Emitter):
         even = self.cells(planes, self.differ(pattern_even, text))
         planes |= {name: even[name] for name in self.planes}
         if self.shape.traced:
-            for place, outputs in ((0, odd), (len(CODES), even)):
-                for digit, name in enumerate(CODES):
+            for place, outputs in ((0, odd), (len(self.codes_kept), even)):
+                for digit, name in enumerate(self.codes_kept):
                     index = self.builder.add(codes_at, ir.Constant(_I64, place + digit))
                     self.store(outputs[name], self.codes, index)
         return planes, after_odd, even
@@ -278,7 +284,7 @@ class _Loops(_Emitter):
             planes = dict(zip(self.state, carried[3:], strict=True))
             even = self.window(self.pattern, b.neg(index), ir.Constant(_I64, 0))
             text = self.window(self.text, index, ir.Constant(_I64, 0))
-            codes_at = b.mul(index, ir.Constant(_I64, 2 * len(CODES)))
+            codes_at = b.mul(index, ir.Constant(_I64, 2 * len(self.codes_kept)))
             planes, _, outputs = self.two_antidiagonals(planes, outside, outside, (carried[:2], even, text), codes_at)
             scores = self.counted(carried[2], outputs, self.active(final, remaining, index), index)
             return [*even, scores, *(planes[name] for name in self.state)]
@@ -307,7 +313,7 @@ class _Loops(_Emitter):
                 planes |= {name: self.load(self.group, place(word, name)) for name in self.up}
                 following = b.add(word, ir.Constant(_I64, 1))
                 above = {name: self.load(self.group, place(following, name)) for name in self.down}
-                codes_at = b.mul(b.add(b.mul(index, self.words), word), ir.Constant(_I64, 2 * len(CODES)))
+                codes_at = b.mul(b.add(b.mul(index, self.words), word), ir.Constant(_I64, 2 * len(self.codes_kept)))
                 made, after_odd, outputs = self.two_antidiagonals(
                     planes, above, below, self.windows(index, word), codes_at
                 )
@@ -334,8 +340,8 @@ def advance(typing_context, shape, group, text, pattern, words, first, last, cod
     group: remaining (double steps of each pair), scores, ``words`` of a bit on the final diagonal, words + 1 of planes
     (the last of cells past the band). text, pattern: two planes for each word of letters; bit l of word 0 of double
     step d stands at position d + l of the text, where its letter for the two antidiagonals begins, and at position
-    l - d (l - d + 1 on the odd antidiagonal) of the pattern, which runs backwards. codes: words times eight vectors for
-    each double step from 0 on, where the shape is traced.
+    l - d (l - d + 1 on the odd antidiagonal) of the pattern, which runs backwards. codes: words times twice as many
+    vectors as codes are kept, for each double step from 0 on, where the shape is traced.
     """
     numbers = [member.literal_value for member in shape]
 

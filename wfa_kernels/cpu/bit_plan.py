@@ -61,23 +61,30 @@ def foretold(estimate, m, n, gap_open, gap_extend):
 
 
 @njit
-def words_for(m, n, score, gap_open, gap_extend, lane):
-    """Least number of words whose band proves a score."""
-    band = (score - 2 * gap_open) // gap_extend
-    words = max(1, min(band, m + n) // (2 * lane))
-    while proof_limit(m, n, 2 * lane * words, gap_open, gap_extend) <= score:
-        words += 1
-    return words
+def diagonals_for(m, n, score, gap_open, gap_extend):
+    """Least even number of diagonals that a band needs to prove a score; any wider band does, too."""
+    affordable = (score - 2 * gap_open) // gap_extend  # letters of two gaps
+    band = max(2, abs(n - m), min(affordable, m + n)) & ~1
+    while proof_limit(m, n, band, gap_open, gap_extend) <= score:
+        band += 2
+    return band
 
 
 @njit
-def lane_for(m, n, score, gap_open, gap_extend, pairs, vector, digits):
+def words_for(diagonals, lane):
+    """Words of ``lane`` bits that a band of so many diagonals takes."""
+    shift = 5 + (lane >> 5)  # of twice 16, 32 or 64
+    return (diagonals + (1 << shift) - 1) >> shift
+
+
+@njit
+def lane_for(m, n, diagonals, pairs, vector, digits):
     """(lane, words) that take the least time for each of ``pairs`` pairs like this one; digits: of a step's cost."""
     best, best_lane, best_words = np.inf, 0, 0
     for lane in (16, 32, 64):
         if double_steps(m, n) >= 1 << min(lane - 1 - digits, 62):
             continue  # scores and steps are counted in the lane
-        words = words_for(m, n, score, gap_open, gap_extend, lane)
+        words = words_for(diagonals, lane)
         cost = step_cost(words) / min(pairs, vector // lane)
         if cost < best:
             best, best_lane, best_words = cost, lane, words

@@ -9,12 +9,8 @@ from numba import njit
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run
 from wfa_kernels.cpu.bit_groups import bit_of
-from wfa_kernels.cpu.bit_lanes import CODES
-from wfa_kernels.cpu.intrinsics import load_u64, peek
+from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_leading_zeros, differing_letters, peek
 
-#: Vectors of codes of a word: those of two antidiagonals.
-CODE_VECTORS = 2 * len(CODES)
-_EVEN, _ABOVE = len(CODES), 2
 _BEGINS_HERE = 3
 #: Columns of walks: letters left of both, what the walk is in (MATCH, INSERTION or DELETION), end of the runs so far.
 V, H, INSIDE, FILLED = range(4)
@@ -24,10 +20,12 @@ V, H, INSIDE, FILLED = range(4)
 def walk_back(memory, at, group, first_step, a, sequences, walk, runs, start):
     """Follow the codes of a pair from where its walk is, to double step first_step or to an end of a sequence.
 
-    at: of the codes in memory, for this lane. group: (words, lane, width). sequences: (pattern, its start, text, its
-    start). walk: int64[4], changed. runs[start:walk[FILLED]]: packed CIGAR elements, the last one first.
+    at: of the codes in memory, for this lane. group: (words, lane, width, vectors of codes of a word). sequences:
+    (pattern, its start, text, its start). walk: int64[4], changed. runs[start:walk[FILLED]]: packed CIGAR elements,
+    the last one first.
     """
-    words, lane, width = group
+    words, lane, width, vectors = group
+    digits = vectors >> 2  # of a code: those of left and above, of two antidiagonals
     pattern, pattern_at, text, text_at = sequences
     v, h, inside, filled = walk[V], walk[H], walk[INSIDE], walk[FILLED]
     while v > 0 and h > 0:
@@ -41,10 +39,10 @@ def walk_back(memory, at, group, first_step, a, sequences, walk, runs, start):
         step = (since - 1) >> 1
         if step < first_step:
             break
-        here = at + ((step - first_step) * words * CODE_VECTORS + (0 if since & 1 else _EVEN)) * width
+        here = at + ((step - first_step) * words * vectors + (0 if since & 1 else 2 * digits)) * width
         bit = (h - v + a) >> 1
-        left = _code(memory, here, bit, lane, width)
-        above = _code(memory, here + _ABOVE * width, bit, lane, width)
+        left = _code(memory, here, bit, lane, width, digits)
+        above = _code(memory, here + digits * width, bit, lane, width, digits)
         if (inside == INSERTION and left != _BEGINS_HERE) or (inside == MATCH and left == 0):
             inside = taken = INSERTION
         elif (inside == DELETION and above != _BEGINS_HERE) or (inside == MATCH and above == 0):
@@ -65,18 +63,22 @@ def walk_back(memory, at, group, first_step, a, sequences, walk, runs, start):
 
 
 @njit
-def _code(memory, at, bit, lane, width):
-    stride = CODE_VECTORS * width
-    return bit_of(memory, at, bit, lane, stride) | bit_of(memory, at + width, bit, lane, stride) << 1
+def _code(memory, at, bit, lane, width, digits):
+    stride = 4 * digits * width
+    low = bit_of(memory, at, bit, lane, stride)
+    return low | (bit_of(memory, at + width, bit, lane, stride) if digits == 2 else low) << 1
 
 
 @njit
 def _equal_before(pattern, pattern_at, v, text, text_at, h):
     """How many of the last of v letters of the pattern and of h of the text are the same."""
     run, most = 0, min(v, h)
-    p, t = pattern_at + v, text_at + h
-    while run + 8 <= most and load_u64(pattern, p - run - 8) == load_u64(text, t - run - 8):
-        run += 8
+    p, t = pattern_at + v, text_at + h  # of which a block before may lie in the pair before, but within the batch
+    while run < most and min(p, t) - run >= BLOCK:
+        differing = differing_letters(address_of(pattern) + p - run - BLOCK, address_of(text) + t - run - BLOCK)
+        if differing != 0:
+            return min(run + count_leading_zeros(differing), most)
+        run += BLOCK
     while run < most and peek(pattern, p - run - 1) == peek(text, t - run - 1):
         run += 1
-    return run
+    return min(run, most)

@@ -12,7 +12,8 @@ Recurrence (thesis Eq. 4; Algorithms 3 to 5): W[e, k] is the furthest offset h o
 The distance is the first e with W[e, n-m] = n. Diagonals stay within [-m, n] and offsets within lim = min(n, m+k).
 Diagonals with e + |k - (n-m)| > max(m, n) are left out as well: an alignment through them costs more than replacing
 and deleting everything does. All three origins of a cell that is kept are kept, so this too is exact; it makes pairs
-of very different lengths linear.
+of very different lengths linear. Past _WORTH_A_BOUND errors the same is done with a lower bound: the errors of an
+alignment that follows the diagonals that get furthest.
 
 Clamping to lim is exact for the distance: the clamped offset is a point that e edits do reach (e-1 edits reached it
 already), and no point of the matrix lies beyond it. It is exact for the path too: a clamped step starts at a point
@@ -21,14 +22,17 @@ insertions, end the alignment, so the distance is at most e-1+x. A path through 
 or more from the final diagonal, would cost at least e+x. So the path traced back holds no clamped step.
 
 Memory: one int32 row of m+n+8 offsets, updated in place (the two neighbours still needed are kept in registers; the
-thesis' two rings would be the same values twice); a copy of the pair, padded so that 64-bit loads stay inside;
-for CIGARs 2 bits per cell: the step taken, 32 cells per uint64, every wavefront beginning a new word, e*e/4 bytes
-and a little more for distance e. The steps are traced back from (e, n-m) to (0, 0) and the matches put back between
-them by walking forward with the extend operator (thesis Algorithm 6).
+thesis' two rings would be the same values twice); for the last pairs of the batch a copy, padded so that loads of a
+block stay inside, while all others are read where they are; for CIGARs 2 bits per cell: the step taken, 32 cells per
+uint64, every wavefront beginning a new word, e*e/4 bytes and a little more for distance e. The steps are traced back
+from (e, n-m) to (0, 0) and the matches put back between them by walking forward with the extend operator (thesis
+Algorithm 6).
 
-Extend compares 8 bytes at a time, whatever they are. Packing A, C, G, T to 2 bits and comparing 29 bases at a time
-(thesis section 3.2.2) does not pay on a CPU: off the path nearly every extension ends within the first 8 bytes, and
-the shifts and the packing made it 1.2 to 4 times slower from 150 bp to 1 Mbp, at 0.05 to 10 % error.
+Extend compares 64 bytes at a time, whatever they are, by a vector instruction or two: on the path of clean reads that
+is mostly the one time, without the branch at the end of a loop of 8 bytes a time (docs/notes/cpu-kernels.md).
+Packing A, C, G, T to 2 bits and comparing 29 bases at a time (thesis section 3.2.2) does not pay on a CPU: off the
+path nearly every extension ends within the first 8 bytes, and the shifts and the packing made it 1.2 to 4 times slower
+from 150 bp to 1 Mbp, at 0.05 to 10 % error.
 
 Limits: lengths below 2**31 - 8 together; a pair whose rows or backtrace exceed the budget gets OUT_OF_MEMORY.
 """
@@ -38,13 +42,17 @@ from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
-from wfa_kernels.cpu.intrinsics import address_of, count_trailing_zeros, load_u64, peek, poke
+from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_trailing_zeros, differing_letters, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Offset of a cell no path reaches; far enough from the int32 limit that steps cannot overflow it.
 UNREACHED = -(1 << 29)
-#: Pad after each sequence, in bytes, so that a 64-bit load at its last letter stays inside.
-PAD = 16
+NO_BOUND = 2**62
+#: Errors from which on an upper bound of the distance is worth its time: with it wavefronts narrow again after half the
+#: distance, half of the cells. Diagonals on either side of the furthest one in the search for it, and its row's length.
+_WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
+#: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
+PAD = BLOCK
 #: uint64 words of steps up to which they double in the C library's pool (1 MiB), and from which on glibc maps a block
 #: apart, whatever came before (over 32 MiB). What is freed in the pool of a thread stays with the process beside what
 #: is asked for next: 80 MiB more than a limit of 96, on two threads. Pages of a mapped block that nobody has written
@@ -70,23 +78,58 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
 
 
 @njit
-def diagonals(e, m, n):
-    """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use."""
+def diagonals(e, m, n, bound=NO_BOUND):
+    """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use.
+
+    bound: an upper bound of the distance that is used past _WORTH_A_BOUND.
+    """
     final = n - m
-    slack = max(m, n) - e
+    slack = (min(bound, max(m, n)) if e > _WORTH_A_BOUND else max(m, n)) - e
     return max(-min(e, m), final - slack), min(min(e, n), final + slack)
 
 
 @njit
 def _extend(letters, text_at, k, h, lim):
-    """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on."""
-    while h < lim:
-        different = load_u64(letters, h - k) ^ load_u64(letters, text_at + h)
+    """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on.
+
+    The first block is compared even where nothing is left: PAD makes that safe, and a branch less is time won.
+    """
+    while True:
+        different = differing_letters(letters + h - k, letters + text_at + h)
         if different != 0:
-            h += count_trailing_zeros(different) >> 3
-            break
-        h += 8
-    return min(h, lim)
+            return min(h + count_trailing_zeros(different), lim)
+        h += BLOCK
+        if h >= lim:
+            return lim
+
+
+@njit
+def _upper_bound(letters, text_at, m, n):
+    """Errors of an alignment: the best one that stays near the diagonal that has got furthest.
+
+    As that gets further with every error, no more than m + n are tried. Diagonal k lies at row[k & (_RING - 1)].
+    """
+    row = np.full(_RING, UNREACHED, np.int32)
+    final = n - m
+    poke(row, 0, _extend(letters, text_at, 0, 0, min(m, n)))
+    e, lo, hi, ahead = 0, 0, 0, 0
+    while not (lo <= final <= hi and peek(row, final & (_RING - 1)) == n):
+        for beyond in (1, 2):
+            poke(row, (lo - beyond) & (_RING - 1), UNREACHED)
+            poke(row, (hi + beyond) & (_RING - 1), UNREACHED)
+        e += 1
+        lo, hi = max(lo - 1, -m, ahead - _NEAR), min(hi + 1, n, ahead + _NEAR)
+        left, here = int64(peek(row, (lo - 1) & (_RING - 1))), int64(peek(row, lo & (_RING - 1)))
+        furthest = 0  # the most letters of both, then k - lo
+        for k in range(lo, hi + 1):
+            right = int64(peek(row, (k + 1) & (_RING - 1)))
+            offset = max(max(left, here) + 1, right)
+            left, here = here, right
+            offset = _extend(letters, text_at, k, offset, min(n, m + k))
+            poke(row, k & (_RING - 1), offset)
+            furthest = max(furthest, (2 * offset - k) * _RING + k - lo)
+        ahead = lo + (furthest & (_RING - 1))
+    return e
 
 
 @njit
@@ -111,29 +154,32 @@ def _make_sweep(traced):
     """The wavefront recurrence; compiled with ``traced`` it stores the step of every cell."""
 
     def sweep(letters, text_at, m, n, row, steps, limit_words):
-        """(distance or NO_SCORE, steps): NO_SCORE when the steps do not fit limit_words."""
+        """(distance or NO_SCORE, steps, bound for diagonals): NO_SCORE when the steps do not fit limit_words."""
         centre = m + 3
         final = n - m
         poke(row, centre, _extend(letters, text_at, 0, 0, min(m, n)))
         e, lo, hi, filled = 0, 0, 0, 0
+        bound = NO_BOUND
         while not (lo <= final <= hi and peek(row, centre + final) == n):
             for beyond in (1, 2):
                 poke(row, centre + lo - beyond, UNREACHED)
                 poke(row, centre + hi + beyond, UNREACHED)
+            if e == _WORTH_A_BOUND:
+                bound = _upper_bound(letters, text_at, m, n)
             e += 1
-            lo, hi = diagonals(e, m, n)
+            lo, hi = diagonals(e, m, n, bound)
             if traced:
                 words = (hi - lo + 32) >> 5
                 if filled + words > limit_words:
-                    return NO_SCORE, steps
-                if filled + words > len(steps):
+                    return NO_SCORE, steps, bound
+                if filled + words > len(steps):  # asked here first, as a call counts references to the array
                     steps = _more_steps(steps, filled, filled + words, limit_words)
             left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
             k = lo
             while k <= hi:
                 # One uint64 of steps; without them one block is the whole wavefront.
                 block_end = min(k + 31, hi) if traced else hi
-                block, shift = uint64(0), uint64(0)
+                block, first = uint64(0), k  # steps come in from the top and move down
                 while k <= block_end:
                     right = int64(peek(row, centre + k + 1))
                     insertion = left > here
@@ -142,29 +188,28 @@ def _make_sweep(traced):
                     offset = max(right, offset)
                     if traced:
                         step = STEP_DELETION if deletion else (STEP_INSERTION if insertion else STEP_MISMATCH)
-                        block |= uint64(step) << shift
-                        shift += uint64(2)
+                        block = (block >> uint64(2)) | (uint64(step) << uint64(62))
                     left, here = here, right
                     poke(row, centre + k, _extend(letters, text_at, k, offset, min(n, m + k)))
                     k += 1
                 if traced:
-                    poke(steps, filled, block)
+                    poke(steps, filled, block >> uint64(62 - 2 * (block_end - first)))
                     filled += 1
-        return e, steps
+        return e, steps, bound
 
     return _compiled(sweep, traced)
 
 
 @njit
-def _trace(steps, m, n, e, path):
+def _trace(steps, m, n, e, bound, path):
     """Write the e steps of the path into path[:e], first step first (path: the row, no longer needed)."""
     filled = 0
     for d in range(1, e + 1):
-        lo, hi = diagonals(d, m, n)
+        lo, hi = diagonals(d, m, n, bound)
         filled += (hi - lo + 32) >> 5
     k = n - m
     for d in range(e, 0, -1):
-        lo, hi = diagonals(d, m, n)
+        lo, hi = diagonals(d, m, n, bound)
         filled -= (hi - lo + 32) >> 5
         cell = k - lo
         step = (steps[filled + (cell >> 5)] >> uint64(2 * (cell & 31))) & uint64(3)
@@ -194,8 +239,8 @@ def _rebuild(letters, text_at, m, n, e, path, cigars, start):
 
 @njit
 def _fixed_bytes(m, n):
-    """Working memory of a pair but for its steps: the row and the padded copy."""
-    return 4 * (m + n + 8) + (m + n + 2 * PAD)
+    """Working memory of a pair but for its steps: the rows and the padded copy."""
+    return 4 * (m + n + 8 + _RING) + (m + n + 2 * PAD)
 
 
 @njit
@@ -229,16 +274,19 @@ def _make_range(traced):
             m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
             if _fixed_bytes(m, n) > budget_bytes:
                 continue
-            _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
-            e, steps = sweep(address_of(letters), m + PAD, m, n, row, steps, limit_words)
+            at, text_at = address_of(pattern) + pattern_offsets[i], address_of(text) + text_offsets[i]
+            if pattern_offsets[i + 1] + PAD > len(pattern) or text_offsets[i + 1] + PAD > len(text):
+                _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
+                at, text_at = address_of(letters), address_of(letters) + m + PAD
+            e, steps, bound = sweep(at, text_at - at, m, n, row, steps, limit_words)
             if e == NO_SCORE:
                 continue
             scores[i - start], status[i - start] = e, OK
             if traced:
-                _trace(steps, m, n, e, row)
+                _trace(steps, m, n, e, bound, row)
                 cigars = with_room(cigars, filled, 2 * e + 2)
                 before = filled
-                filled = _rebuild(address_of(letters), m + PAD, m, n, e, row, cigars, before)
+                filled = _rebuild(at, text_at - at, m, n, e, row, cigars, before)
                 lengths[i - start] = filled - before
         return scores, status, cigars[:filled], lengths
 

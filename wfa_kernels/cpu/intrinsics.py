@@ -12,6 +12,8 @@ from numba import types
 from numba.extending import intrinsic
 
 _I64 = ir.IntType(64)
+#: Letters that differing_letters compares.
+BLOCK = 64
 
 
 def _byte_pointer(context, builder, base_type, base, byte_index, bits):
@@ -52,6 +54,46 @@ def load_u64(typing_context, base, byte_index):
 
 
 @intrinsic
+def load_u8(typing_context, address, byte_index):
+    """uint8 at a byte of an address (int64)."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(_byte_pointer(context, builder, signature.args[0], *arguments, 8))
+
+    return types.uint8(types.int64, types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context, address):
+    """Have the cache line of an address (int64) brought near; any address will do."""
+
+    def generate(context, builder, signature, arguments):
+        pointer, number = ir.PointerType(), ir.IntType(32)
+        module = builder.module
+        function = module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+            function = ir.Function(module, kind, "llvm.prefetch.p0")
+        to_read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@intrinsic
+def store_u16(typing_context, address, number):
+    """Write the low 16 bits of a uint64 at an even address (int64)."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.PointerType())
+        builder.store(builder.trunc(arguments[1], ir.IntType(16)), pointer).align = 2
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64), generate
+
+
+@intrinsic
 def peek(typing_context, array, index):
     """``array[index]`` of a contiguous 1-D array, 0 <= index < len(array) unchecked."""
 
@@ -74,12 +116,53 @@ def poke(typing_context, array, index, value):
     return types.void(array, types.int64, array.dtype), generate
 
 
+def _zeros(builder, name, word):
+    function = builder.module.declare_intrinsic(name, [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
+    return builder.call(function, [word, ir.Constant(ir.IntType(1), 0)])
+
+
 @intrinsic
 def count_trailing_zeros(typing_context, word):
     """Zero bits below the lowest set bit of a uint64, as int64; 64 for 0."""
 
     def generate(context, builder, signature, arguments):
-        function = builder.module.declare_intrinsic("llvm.cttz", [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
-        return builder.call(function, [arguments[0], ir.Constant(ir.IntType(1), 0)])
+        return _zeros(builder, "llvm.cttz", arguments[0])
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def count_leading_zeros(typing_context, word):
+    """Zero bits above the highest set bit of a uint64, as int64; 64 for 0."""
+
+    def generate(context, builder, signature, arguments):
+        return _zeros(builder, "llvm.ctlz", arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def count_ones(typing_context, word):
+    """Bits set in a uint64, as int64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.call(builder.module.declare_intrinsic("llvm.ctpop", [_I64]), arguments)
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def differing_letters(typing_context, first, second):
+    """uint64: bit j is set where byte j of the BLOCK bytes at two addresses (int64) is not the same.
+
+    One vector compare where the processor has AVX-512, two with AVX2.
+    """
+
+    def generate(context, builder, signature, arguments):
+        letters = ir.VectorType(ir.IntType(8), BLOCK)
+        loaded = [builder.load(builder.inttoptr(address, ir.PointerType()), typ=letters) for address in arguments]
+        for block in loaded:
+            block.align = 1
+        return builder.bitcast(builder.icmp_unsigned("!=", *loaded), _I64)
+
+    return types.uint64(types.int64, types.int64), generate

@@ -14,6 +14,8 @@ from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 #: A chunk holds at most this many bases: some milliseconds of work, against microseconds for a dispatch.
 _CHUNK_BASES = 1 << 20
 _CHUNK_PAIRS = 1 << 15
+#: The same for a kernel that takes pairs side by side: it takes less time, and loses some at a chunk's ends.
+_SIDE_BY_SIDE_BASES = 1 << 22
 
 
 def usable_cores():
@@ -24,16 +26,19 @@ def usable_cores():
 def chunk_bounds(pairs, threads, pairs_at_once=1):
     """Boundaries int64[c + 1] of chunks that share the bases evenly, several for each thread.
 
-    pairs_at_once: pairs that the kernel takes side by side; chunks are not made smaller than that on average, but for
-    giving every thread one.
+    pairs_at_once: pairs that the kernel takes side by side; chunks are larger then, whole multiples of that, and not
+    smaller on average, but for giving every thread one.
     """
     n = len(pairs)
     ends = (pairs.pattern_offsets - pairs.pattern_offsets[0]) + (pairs.text_offsets - pairs.text_offsets[0])
     fair = ends[-1] / (threads * 8) if threads > 1 else ends[-1]
-    chunks = max(1, int(np.ceil(ends[-1] / max(1, min(_CHUNK_BASES, fair)))), -(-n // _CHUNK_PAIRS))
+    bases = _CHUNK_BASES if pairs_at_once == 1 else _SIDE_BY_SIDE_BASES
+    chunks = max(1, int(np.ceil(ends[-1] / max(1, min(bases, fair)))), -(-n // _CHUNK_PAIRS))
     if pairs_at_once > 1:
         chunks = min(chunks, max(threads, n // pairs_at_once))
     cuts = np.searchsorted(ends, np.linspace(0, ends[-1], chunks + 1)[1:-1])
+    if n > chunks * pairs_at_once:  # a pair left over at a chunk's end takes as long as those side by side
+        cuts -= cuts % pairs_at_once
     by_count = np.arange(0, n, _CHUNK_PAIRS)
     return np.unique(np.concatenate([[0], cuts, by_count, [n]]))
 

@@ -8,7 +8,7 @@ from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, A
 
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {
-    "auto": ("edit_wfa", "affine", "affine_bits", "affine_wfa"),
+    "auto": ("edit", "edit_wfa", "affine", "affine_bits", "affine_wfa", "clean"),
     "wfa": ("edit_wfa", "affine_wfa"),
     "bits": ("affine_bits", "affine_wfa"),
     "bpm": ("bpm",),

@@ -1,0 +1,118 @@
+"""Pairs settled by a look along their diagonals, against the judge; and how they join those that are not."""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import naive
+from tests.test_edit_kernels import mutate
+from wfa_kernels import Affine, Edit, PairBatch
+from wfa_kernels.cigar import format_packed
+from wfa_kernels.cpu import affine_wfa, clean, edit_wfa
+from wfa_kernels.cpu.backtrace import read_only_arrays, subset
+from wfa_kernels.result import NO_SCORE, OK
+
+COSTS = (Affine(4, 6, 2), Edit(), Affine(1, 0, 3), Affine(3, 0, 1), Affine(1, 40, 1), Affine(30, 2, 2))
+#: After the pairs of a batch, so that all of these are looked at.
+LAST = (b"ACGT" * 20, b"ACGT" * 20)
+
+each_cost = pytest.mark.parametrize("costs", COSTS, ids=str)
+
+
+def batch_of(pairs):
+    return PairBatch.from_strings(*zip(*pairs, LAST, strict=True))
+
+
+def settled(pairs, costs):
+    scores, _, _ = clean._settle(*read_only_arrays(batch_of(pairs)), 0, len(pairs), *costs.triple, False)
+    return scores.tolist()
+
+
+def check(pairs, costs, rest=affine_wfa):
+    """Scores and CIGARs of settled pairs and others in one batch; how many were settled."""
+    batch = batch_of(pairs)
+    expected = [naive.affine_score(*pair, *costs.triple) for pair in pairs]
+    alone = settled(pairs, costs)
+    assert all(score in (NO_SCORE, true) for score, true in zip(alone, expected, strict=True))
+    scores, status, none, _ = clean.align_range(batch, costs, "score", 0, len(pairs), 2**28, rest)
+    assert (scores.tolist(), status.tolist(), none) == (expected, [OK] * len(pairs), None)
+    scores, status, cigars, lengths = clean.align_range(batch, costs, "cigar", 0, len(pairs), 2**28, rest)
+    assert (scores.tolist(), status.tolist()) == (expected, [OK] * len(pairs))
+    cigars = format_packed(cigars, np.concatenate([[0], np.cumsum(lengths)]))
+    for pair, cigar, score in zip(pairs, cigars, expected, strict=True):
+        assert naive.check_cigar(*pair, cigar, costs.triple) == score
+    return len(pairs) - alone.count(NO_SCORE)
+
+
+@each_cost
+def test_all_short_pairs_of_two_letters(costs):
+    words = [bytes(word) for length in range(5) for word in product(b"AC", repeat=length)]
+    count = check(list(product(words, words)), costs)
+    assert 0 < count <= len(words) ** 2
+
+
+def few_errors(length, edits, gap, seed):
+    draw = random.Random(seed)
+    pattern = bytes(draw.choices(draw.choice((b"ACGT", b"AC", b"A", b"ACGTN\x00\xff")), k=length))
+    text = mutate(pattern, edits, b"ACGT", draw)
+    at = draw.randrange(len(text) + 1)
+    text = text[:at] + bytes(draw.choices(b"ACGT", k=max(gap, 0))) + text[at - min(gap, 0) :]
+    return (pattern, text) if draw.random() < 0.5 else (text, pattern)
+
+
+some_pair = st.builds(
+    few_errors,
+    length=st.integers(0, 200) | st.sampled_from((63, 64, 65, 127, 128, 129)),
+    edits=st.integers(0, 6),
+    gap=st.integers(-4, 4),
+    seed=st.integers(0, 2**32),
+)
+
+
+@each_cost
+@given(pairs=st.lists(some_pair, min_size=1, max_size=12))
+def test_pairs_of_few_errors(costs, pairs):
+    check(pairs, costs)
+
+
+@each_cost
+def test_a_large_batch_of_all_kinds(costs):
+    pairs = [few_errors(seed % 300, seed % 7, seed % 9 - 4, seed) for seed in range(600)]
+    assert 100 < check(pairs, costs) < 600
+
+
+def test_one_error_at_every_place_is_settled():
+    word = bytes(random.Random(2).choices(b"ACGT", k=130))
+    changed = [(word, word[:at] + b"N" + word[at + 1 :]) for at in range(130)]
+    shorter = [(word, word[:at] + word[at + 1 :]) for at in range(130)]
+    for costs, mismatch, gap in ((Affine(4, 6, 2), 4, 8), (Edit(), 1, 1)):
+        assert settled(changed, costs) == [mismatch] * 130
+        assert settled(shorter, costs) == [gap] * 130
+        assert settled([(b, a) for a, b in shorter], costs) == [gap] * 130
+        assert check(changed + shorter, costs, affine_wfa) == 260
+
+
+def test_what_ends_with_the_batch_is_left_to_the_other_kernel():
+    batch = PairBatch.from_strings([b"ACGT", b"ACGT" * 16], [b"ACGA", b"ACGT" * 16])
+    scores, _, _ = clean._settle(*read_only_arrays(batch), 0, 2, *Edit().triple, False)
+    assert scores.tolist() == [1, NO_SCORE]
+    assert clean.align_range(batch, Edit(), "score", 0, 2, 2**20, edit_wfa)[0].tolist() == [1, 0]
+    assert clean.align_range(batch, Edit(), "score", 1, 2, 2**20, edit_wfa)[0].tolist() == [0]
+
+
+def test_share_of_a_batch():
+    word = bytes(random.Random(3).choices(b"ACGT", k=100))
+    assert clean.share(batch_of([(word, word)] * 100), Edit()) == 1
+    assert clean.share(batch_of([(word, word[::-1])] * 100), Edit()) == 0
+    assert clean.share(PairBatch.from_strings([], []), Edit()) == 0
+
+
+def test_a_subset_is_what_take_gives():
+    batch = batch_of([few_errors(seed, 2, 0, seed) for seed in range(40)])[3:30]
+    rows = np.array([0, 2, 3, 17, 26])
+    some, same = subset(batch, rows), batch.take(rows)
+    assert (some.patterns(), some.texts()) == (same.patterns(), same.texts())

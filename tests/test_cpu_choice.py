@@ -1,0 +1,94 @@
+"""Which CPU kernel a batch goes to; whichever it is, the answers are the judge's."""
+
+import numpy as np
+import pytest
+
+from simulators import simulate
+from tests import naive
+from wfa_kernels import Affine, Edit, PairBatch, align
+from wfa_kernels.cigar import format_packed
+from wfa_kernels.cpu import affine, affine_wfa, choice, clean, edit, edit_wfa
+from wfa_kernels.cpu.backtrace import read_only_arrays
+
+USUAL = Affine(4, 6, 2)
+
+
+def picks_wavefronts(pairs, scope, penalties=USUAL):
+    return affine.choose(pairs, penalties, scope) is affine_wfa
+
+
+@pytest.mark.parametrize("error", [0, 0.02, 0.05, 0.1, 0.2])
+def test_the_error_rate_is_told_from_words(error):
+    pairs = simulate("uniform", 200, seed=3, length=400, error=error)
+    assert choice.error_rate(*read_only_arrays(pairs)) == pytest.approx(error, rel=0.5, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ("length", "error", "wavefronts"), [(150, 0.02, True), (1000, 0.005, True), (300, 0.1, False), (1000, 0.05, False)]
+)
+def test_edit_distance_of_clean_reads_is_wavefronts_and_of_noisy_ones_bit_planes(length, error, wavefronts):
+    pairs = simulate("uniform", 200, seed=1, length=length, error=error)
+    for scope in ("score", "cigar"):
+        assert (edit.choose(pairs, Edit(), scope) is edit_wfa) == wavefronts
+
+
+def test_one_noisy_pair_leaves_lanes_empty():
+    pairs = simulate("uniform", 64, seed=1, length=4000, error=0.03)
+    assert edit.choose(pairs, Edit(), "score") is not edit_wfa
+    assert edit.choose(pairs[:1], Edit(), "score") is edit_wfa
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_short_clean_reads_are_looked_at_first(scope):
+    kernel = affine.choose(simulate("illumina_150", 200, seed=1), USUAL, scope)
+    assert kernel.align_range.func is clean.align_range
+    assert kernel.align_range.keywords["rest"] is affine_wfa
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_clean_long_reads_go_to_wavefronts_and_noisy_ones_to_bit_planes(scope):
+    assert picks_wavefronts(simulate("uniform", 50, seed=1, length=5000, error=0.002), scope)
+    for length, error in ((150, 0.05), (1000, 0.02), (2000, 0.1)):
+        assert not picks_wavefronts(simulate("uniform", 100, seed=1, length=length, error=error), scope)
+
+
+def test_what_lanes_or_gates_do_not_suit_goes_to_wavefronts():
+    few, noisy = (simulate("uniform", pairs, seed=1, length=500, error=0.1) for pairs in (3, 100))
+    assert picks_wavefronts(few, "cigar") and not picks_wavefronts(noisy, "cigar")
+    assert picks_wavefronts(noisy, "cigar", Affine(97, 243, 13))
+
+
+@pytest.mark.parametrize("costs", [USUAL, Edit()], ids=str)
+@pytest.mark.parametrize(("model", "errors"), [("uniform", (0.0, 0.02, 0.1, 0.3)), ("illumina_150", (None,))])
+def test_scores_and_cigars_of_reads_are_the_judges(costs, model, errors):
+    for error in errors:
+        options = {} if error is None else {"length": 150, "error": error}
+        pairs = simulate(model, 120, seed=7, **options)
+        expected = [naive.affine_score(*pairs.pair(i), *costs.triple) for i in range(len(pairs))]
+        assert align(pairs, costs, "score", device="cpu", threads=1).scores.tolist() == expected
+        result = align(pairs, costs, "cigar", device="cpu", threads=2)
+        assert result.scores.tolist() == expected
+        cigars = format_packed(result.cigars, result.cigar_offsets)
+        assert [naive.check_cigar(*pairs.pair(i), cigars[i], costs.triple) for i in range(120)] == expected
+
+
+def test_letters_that_bit_planes_do_not_know_are_left_to_edit_wavefronts():
+    random = np.random.default_rng(5)
+    patterns = [bytes(random.choice(list(b"ACGT"), 300)) for _ in range(40)]
+    texts = [bytes(random.choice(list(b"ACGTN" if i % 2 else b"ACGT"), 300)) for i in range(40)]
+    batch = PairBatch.from_strings(patterns, texts)
+    assert edit.choose(batch, Edit(), "score") is not edit_wfa
+    expected = [naive.edit_distance(*pair) for pair in zip(patterns, texts, strict=True)]
+    assert align(batch, Edit(), device="cpu", threads=1).scores.tolist() == expected
+
+
+def test_any_batch_has_a_choice_and_the_judges_scores():
+    random = np.random.default_rng(4)
+    words = [bytes(random.choice(list(b"ACGTN"), length)) for length in random.integers(0, 90, 120)]
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+    expected = [naive.affine_score(pattern, text, *USUAL.triple) for pattern, text in pairs]
+    for scope in ("score", "cigar"):
+        assert align(batch, USUAL, scope, device="cpu", threads=2).scores.tolist() == expected
+    nothing = PairBatch.from_strings([b""] * 20 + [b"A" * 4000], [b""] * 21)
+    assert align(nothing, USUAL, device="cpu").scores.tolist() == [0] * 20 + [8006]

@@ -1,0 +1,108 @@
+"""Which CPU kernel is likely to be the faster for a batch: wavefronts or bit planes.
+
+Wavefronts cost the square of a pair's score, bit planes its length times its score: clean reads are for the first,
+noisy ones for the second. The errors of a batch are told from how many short words of its patterns stand in the texts
+at nearly the same place. The whole batch goes to one kernel, since of several cheapest alignments the two find
+different ones: so a CIGAR does not depend on how threads share the batch.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from math import gcd
+from types import SimpleNamespace
+
+from numba import njit
+
+from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.cpu import affine_bits
+from wfa_kernels.cpu.backtrace import read_only_arrays
+
+#: Letters of a batch below which the answer is there before bit planes are set up.
+_FEW_LETTERS = 3000
+#: Pairs below which lanes stay empty, and wavefronts find an alignment of few errors sooner.
+_FEW_PAIRS = 8
+#: Penalties (after division) above which a cell takes so many gates that wavefronts or a band are as fast.
+_LARGEST = 64
+#: Pairs that are looked at, of each the first letters; letters of a word, and from one to the next; places that a word
+#: may have moved.
+_SAMPLE, _PREFIX, _WORD, _STRIDE, _MOVED = 16, 192, 8, 12, 8
+#: Pairs whose lengths are looked at, about.
+_MEASURED = 256
+#: Least diagonals of a band, and what a band of several words costs more.
+_LEAST_BAND, _ONE_WORD, _SEVERAL_WORDS = 32, 128, 1.15
+
+
+@dataclass(frozen=True)
+class Times:
+    """Nanoseconds of a pair, for some penalties, by scope.
+
+    wavefronts: for the score's square, the score, a letter of both sequences, the pair. bits: for a cell of the band,
+    in units of what its gates take, then the same.
+    """
+
+    wavefronts: dict[str, tuple[float, float, float, float]]
+    bits: dict[str, tuple[float, float, float, float]]
+
+
+def pick(pairs, penalties, scope, wavefronts, times, modelled):
+    """The kernel for a batch, as schedule.align_batch takes it: the module ``wavefronts``, or bit planes.
+
+    modelled: let bit planes leave a pair of few errors to wavefronts (see affine_bits.align_range).
+    """
+    letters = int(sum(offsets[-1] - offsets[0] for offsets in (pairs.pattern_offsets, pairs.text_offsets)))
+    few = letters < _FEW_LETTERS or (scope == "cigar" and len(pairs) < _FEW_PAIRS)
+    if few or max(penalties.triple) // gcd(*penalties.triple) > _LARGEST:
+        return wavefronts
+    mismatch, gap_open, gap_extend = make_cell(*penalties.triple).triple
+    rate = error_rate(*read_only_arrays(pairs)) * (mismatch + 2 * (gap_open + gap_extend)) / 3
+    by_wavefronts, by_bits = predicted_ns(pairs, penalties, rate, scope, times)
+    if by_wavefronts < by_bits:
+        return wavefronts
+    align = partial(affine_bits.align_range, modelled=modelled, rate=rate, rest=wavefronts)
+    return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
+
+
+def predicted_ns(pairs, penalties, rate, scope, times):
+    """(by wavefronts, by bit planes): times in proportion, for a score of ``rate`` a letter of the pattern."""
+    cell, vector = make_cell(*penalties.triple), affine_bits.vector_bits()
+    cell_ns = affine_bits.double_step_ns(cell, vector) / (2 * vector) * max(1.0, vector / 64 / len(pairs))
+    arguments = (pairs.pattern_offsets, pairs.text_offsets, rate, cell.triple[2], cell_ns)
+    return _sums(*arguments, times.wavefronts[scope], times.bits[scope])
+
+
+@njit(nogil=True, cache=True)
+def error_rate(pattern, pattern_offsets, text, text_offsets):
+    """Errors a letter, from a few pairs: a word of w letters has none with probability (1 - rate) ** w."""
+    pairs = len(pattern_offsets) - 1
+    looked_at = min(pairs, _SAMPLE)
+    words, found = 0, 0
+    for sample in range(looked_at):
+        row = sample * (pairs - 1) // max(looked_at - 1, 1)
+        first, other = pattern_offsets[row], text_offsets[row]
+        n = text_offsets[row + 1] - other
+        for at in range(0, min(pattern_offsets[row + 1] - first, n, _PREFIX) - _WORD + 1, _STRIDE):
+            words += 1
+            for moved in range(max(-_MOVED, -at), min(_MOVED, n - _WORD - at) + 1):
+                same = 0
+                while same < _WORD and pattern[first + at + same] == text[other + at + moved + same]:
+                    same += 1
+                if same == _WORD:
+                    found += 1
+                    break
+    return 1.0 - (found / words) ** (1.0 / _WORD) if words else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _sums(pattern_offsets, text_offsets, rate, gap_extend, cell_ns, wavefronts, bits):
+    """(nanoseconds by wavefronts, by bit planes) of all pairs, or of every so many of a large batch."""
+    by_wavefronts, by_bits = 0.0, 0.0
+    pairs = len(pattern_offsets) - 1
+    for i in range(0, pairs, max(1, pairs // _MEASURED)):
+        m = float(pattern_offsets[i + 1] - pattern_offsets[i])
+        n = float(text_offsets[i + 1] - text_offsets[i])
+        score = rate * m
+        band = max(score / gap_extend + abs(n - m), _LEAST_BAND)
+        cells = (m + n) / 2 * band * cell_ns * (_SEVERAL_WORDS if band > _ONE_WORD else 1.0)
+        by_wavefronts += wavefronts[0] * score * score + wavefronts[1] * score + wavefronts[2] * (m + n) + wavefronts[3]
+        by_bits += bits[0] * cells + bits[1] * score + bits[2] * (m + n) + bits[3]
+    return by_wavefronts, by_bits
