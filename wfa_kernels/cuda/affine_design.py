@@ -34,7 +34,7 @@ def bands(penalties):
 
 
 class AffineDesign(banded.Banded):
-    """See stream.Stream. penalties: (mismatch, gap_open, gap_extend)."""
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend)."""
 
     def __init__(self, penalties):
         self.penalties = penalties
@@ -59,7 +59,7 @@ class AffineDesign(banded.Banded):
         return max(wanted)
 
     def tolerated_failures(self, level):
-        """See stream.Stream. What is left of long pairs takes as long as all of them, be they few."""
+        """See design.Design. What is left of long pairs takes as long as all of them, be they few."""
         return super().tolerated_failures(level) if level < len(self.BANDS) else _FEW_LONG_PAIRS
 
     def last_likely_level(self, longest):
@@ -68,7 +68,7 @@ class AffineDesign(banded.Banded):
         return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
 
     def filling_pairs(self, longest, level):
-        """Pairs with which a batch's kernel fills half of a GPU. level: where batches begin, None if not known yet."""
+        """Pairs with which a batch's kernel fills half of a GPU; see design.Design."""
         if level is None:
             level = len(self.BANDS) if longest > 4 * self.BANDS[-1] else 0
         if level < len(self.BANDS):

@@ -1,4 +1,4 @@
-"""WFA-GPU's design of gap-affine alignment (see stream.Stream): how much memory each launch of affine_wfa gets.
+"""WFA-GPU's design of gap-affine alignment (see design.Design): how much memory each launch of affine_wfa gets.
 
 As the thesis has it (4.2), the first launch has memory for a conservative estimate of the errors, 10 % of the longest
 sequence, each the dearest there is, and so for many pairs at once. What is over that goes to a second launch for 30 %,
@@ -13,7 +13,7 @@ from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rows
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.packing import MAX_LENGTH
+from wfa_kernels.cuda.design import Design
 
 #: Errors that the first two launches have memory for, in a hundred letters.
 _ERRORS = 10, 30
@@ -56,10 +56,8 @@ class Share:
         return words // self.part if self.part else _MANY
 
 
-class AffineWfa:
-    """See stream.Stream. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign."""
-
-    first_level = 0
+class AffineWfa(Design):
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign."""
 
     def __init__(self, penalties, choice):
         self.unit = gcd(*penalties)
@@ -73,18 +71,6 @@ class AffineWfa:
         share = self.estimated(longest, traced)
         many = min(pairs, self._resident(share, traced)) * share.part
         return (POOL + max(many, min(self.worst(longest, traced).part, _MOST_WORDS))) // 2 + 1
-
-    def longest(self, scratch_words):
-        """Letters of the longest sequence: a pair that there is no memory for is handed on."""
-        return MAX_LENGTH
-
-    def filling_pairs(self, longest, level):
-        """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
-        return 0
-
-    def last_likely_level(self, longest):
-        """All kernels."""
-        return len(self.NAMES) - 1
 
     def launch(self, level, queue, after, batch, traced):
         """Launch the kernel on a batch; the pool begins anew."""

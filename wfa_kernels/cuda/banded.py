@@ -8,8 +8,8 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION
 from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
+from wfa_kernels.cuda.design import Design
 from wfa_kernels.cuda.device import named
-from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
@@ -136,32 +136,18 @@ def make_kernel(name, band, traced, matrix):
     return named(banded, name)
 
 
-class Banded:
-    """A design (see stream.Stream) whose kernels are bands of one matrix. Subclasses have
+class Banded(Design):
+    """A design (see design.Design) whose kernels are bands of one matrix. Subclasses have
 
     BANDS, the diagonals of each; ``kernel(band, traced)``; ``words(band, longest)``, uint64 words of ``steps`` that one
     pair of sequences of up to ``longest`` letters takes; and NAMES.
     """
-
-    first_level = 0
 
     def scratch_words(self, pairs, longest, traced):
         """Scratch words with which every kernel runs as many blocks at once as it may on texts of so many letters."""
         if not traced:
             return 1
         return min(_BLOCKS, -(-pairs // THREADS)) * self._block_words(self.BANDS[-1], longest)
-
-    def longest(self, scratch_words):
-        """Letters of the longest sequence: a pair that a block has not the scratch memory for goes to the next band."""
-        return MAX_LENGTH
-
-    def filling_pairs(self, longest, level):
-        """Pairs that a batch is to have at least: the wire is the limit, and that needs no larger ones."""
-        return 0
-
-    def tolerated_failures(self, level):
-        """See stream.Stream. What is left costs little more than it would with the others."""
-        return 0.3
 
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
@@ -174,9 +160,6 @@ class Banded:
             blocks = max(1, min(blocks, batch.scratch.size // self._block_words(self.BANDS[level], batch.longest)))
         kernel = self.kernel(self.BANDS[level], traced)
         batch.slot.launch(kernel, blocks, THREADS, *batch.input, queue, after, *batch.output, batch.scratch)
-
-    def finish(self, batch):
-        """Nothing: the kernels leave runs themselves."""
 
     def _block_words(self, band, longest):
         return THREADS * self.words(band, max(1, longest))

@@ -25,6 +25,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cuda.banded import put_run, write_run
 from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
+from wfa_kernels.cuda.design import Design
 from wfa_kernels.cuda.device import named, simulated
 from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, letters_from, matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
@@ -193,8 +194,8 @@ def packed_bytes(longest):
     return 2 * 8 * (-(-longest // LETTERS) + 1)
 
 
-class EditWfa:
-    """The papers' design (see stream.Stream): kernels E32, E64, E128, a thread block a pair. choice: a PaperDesign."""
+class EditWfa(Design):
+    """The papers' design (see design.Design): kernels E32, E64, E128, a thread block a pair. choice: a PaperDesign."""
 
     NAMES = PAPER_KERNELS
 
@@ -210,18 +211,6 @@ class EditWfa:
         """Letters of the longest sequences that fit the shared memory beside the wavefronts of every kernel."""
         left = SHARED_BYTES - static_shared_bytes(LIMITS[-1], scratch_words is not None)
         return min(MAX_LENGTH, (left // 16 - 1) * LETTERS)
-
-    def filling_pairs(self, longest, level):
-        """Pairs that a batch is to have at least: a block each, so few fill the GPU."""
-        return 0
-
-    def tolerated_failures(self, level):
-        """See stream.Stream. What is left costs little more than it would with the others."""
-        return 0.3
-
-    def last_likely_level(self, longest):
-        """All kernels."""
-        return len(LIMITS) - 1
 
     def launch(self, level, queue, after, batch, traced):
         """Launch a kernel, a block for each pair (for the pairs that others left, as many as run at once)."""

@@ -129,7 +129,7 @@ def make_kernel(traced):
 
 
 class GlobalWfa:
-    """The last kernels of every design (see stream.Stream); they take device memory when first launched.
+    """The last kernels of every design (see design.Design); they take device memory when first launched.
 
     most_bytes: of device memory for its operations.
     """

@@ -163,14 +163,8 @@ def levels_of(design, beyond):
 class Stream:
     """Aligns batches with the kernels of one design; keeps its buffers for the next call.
 
-    design: an object with NAMES, of its kernels, each for the pairs over the limit of the one before; ``first_level``,
-    the one to begin with; ``launch(level, queue, after, batch, traced)``, which launches one on the pairs of a
-    queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for the
-    arrays); ``finish(batch)``, what its CIGARs need besides; ``scratch_words(pairs, longest, traced)``, the
-    uint64 words of scratch memory for full speed; ``longest(scratch words)``, of the longest sequence that can be done;
-    ``last_likely_level(longest)``, the last one to launch before it is known what such sequences need; and
-    ``tolerated_failures(level)``, the part of a batch above which a kernel that fails on it is left out for the next.
-    beyond: None, or the class of further kernels for what is over all these limits, made with bytes of device memory.
+    design: a Design. beyond: None, or the class of further kernels for what is over all its limits, made with bytes of
+    device memory.
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
     must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory. memory: bytes

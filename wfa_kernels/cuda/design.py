@@ -1,0 +1,37 @@
+"""What a Stream asks of a design, and what most of them answer."""
+
+from wfa_kernels.cuda.packing import MAX_LENGTH
+
+
+class Design:
+    """A way to align batches on a GPU: kernels, each for the pairs that are over the limit of the one before.
+
+    Subclasses have NAMES, of the kernels; ``launch(level, queue, after, batch, traced)``, which launches one on the
+    pairs of a queue or on ALL_PAIRS and leaves those over its limit to the queue ``after`` (see banded.make_kernel for
+    the arrays); and ``scratch_words(pairs, longest, traced)``, the uint64 words of scratch memory for full speed.
+    """
+
+    #: The kernel to begin with.
+    first_level = 0
+
+    def finish(self, batch):
+        """Launch what CIGARs need besides: nothing where the kernels leave runs themselves."""
+
+    def longest(self, scratch_words):
+        """Letters of the longest sequence that can be done with so much scratch memory, None without CIGARs."""
+        return MAX_LENGTH
+
+    def filling_pairs(self, longest, level):
+        """Pairs that a batch is to have at least: none where the wire is the limit, or each pair has a block.
+
+        level: where batches begin, None if that is not known yet.
+        """
+        return 0
+
+    def last_likely_level(self, longest):
+        """The last kernel to launch before it is known what such sequences need."""
+        return len(self.NAMES) - 1
+
+    def tolerated_failures(self, level):
+        """Part of a batch above which a kernel that fails on it is left out for the next ones."""
+        return 0.3
