@@ -11,12 +11,14 @@ from wfa_kernels.cuda import device, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.banded_bpm import BandedBpm
+from wfa_kernels.cuda.buffers import letters_within
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
 from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import PackedPairs, Pool
-from wfa_kernels.cuda.stream import Stream, Timings, letters_within, levels_of
+from wfa_kernels.cuda.spans import Timings
+from wfa_kernels.cuda.stream import Stream, levels_of
 from wfa_kernels.designs import FAST
 from wfa_kernels.pairs import gather_rows
 from wfa_kernels.penalties import Edit
@@ -101,7 +103,7 @@ def _align(pairs, way, rescue, every_level=False):
             if traced and count:
                 stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-        result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream))
+        result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream.spans))
         if len(again):  # kernels that were not launched may do these pairs
 
             def rescue_again(rows):
@@ -208,7 +210,11 @@ def _stream(pairs, way):
     total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
-    if kept is not None and kept.letters < min(wanted, kept.most) or (kept and kept.longest_seen > 2 * kept.longest):
+    if (
+        kept is not None
+        and kept.letters < min(wanted, kept.most)
+        or (kept and kept.batcher.longest_seen > 2 * kept.longest)
+    ):
         _streams.pop(way)
         kept = None
     if kept is None:
@@ -222,7 +228,7 @@ def _wanted_letters(pairs, way, total, kept):
     wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
     if not len(pairs):
         return wanted
-    longest, level = (kept.longest, kept.first_level) if kept else (_longest(pairs), None)
+    longest, level = (kept.longest, kept.levels.first) if kept else (_longest(pairs), None)
     filling = way.kernels().filling_pairs(longest, level) * total // len(pairs)
     return max(wanted, min(total, filling))
 

@@ -1,0 +1,134 @@
+"""The pairs of a call cut into batches, their lengths and letters brought into page-locked memory by other threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.packing import LEAD, LETTERS
+from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
+
+#: Ordinary memory is brought into page-locked memory by several threads: one does not keep up with the wire.
+_THREADS = 8
+#: Letters, and lengths, that a thread brings at a time.
+_LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
+
+
+@njit(nogil=True, cache=True)
+def _put_lengths(pattern_offsets, text_offsets, lengths):
+    """Fill lengths, uint32[pairs], m | n << 16, cut off at 16 bits; the longest sequence.
+
+    pattern_offsets, text_offsets: int64[pairs + 1].
+    """
+    longest = 0
+    for i in range(len(lengths)):
+        m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
+        longest = max(longest, m, n)
+        lengths[i] = (m & 0xFFFF) | (n & 0xFFFF) << 16
+    return longest
+
+
+@dataclass
+class _Draft:
+    """A batch to be, that ends before the first pair with a sequence over the limit."""
+
+    number: int
+    start: int
+    stop: int
+    slot: Slot
+    shaping: list  # lengths under way into the slot's page-locked memory, each to tell the longest
+
+
+class Batcher:
+    """Cuts pairs into batches for these slots.
+
+    pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. longest: most letters of a
+    sequence. longest_seen: of all sequences so far.
+    """
+
+    def __init__(self, slots, pairs, letters, longest):
+        self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
+        self._threads = ThreadPoolExecutor(_THREADS)
+
+    def batches(self, pairs, letters, skipped):
+        """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
+
+        letters: most of a batch in this call. skipped: list, to which the rows of pairs over the limit are added. The
+        first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
+        """
+        packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
+        draft = self._draft(sides, letters, 0, 0)
+        while draft is not None:
+            count, longest = self._shaped(sides, draft)
+            start, number, slot = draft.start, draft.number, draft.slot
+            stop = start + count
+            if count:
+                draft = self._draft(sides, letters, stop, number + 1)  # its lengths come while this one is used
+                _put_places(sides, start, stop, packed, slot.staged_shape)
+                self.longest_seen = max(self.longest_seen, longest)
+                yield Batch(number, start, stop, longest, slot, *self._stage(pairs, start, stop, slot), packed)
+            else:
+                skipped.append(start)
+                draft = self._draft(sides, letters, start + 1, number)
+
+    def _draft(self, sides, letters, start, number):
+        """The next batch, whose lengths threads begin to put down; None after the last."""
+        if start == len(sides[0]) - 1:
+            return None
+        slot = self.slots[number % SLOTS]
+        stop = min(
+            self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8) for offsets in sides
+        )
+        slot.arrived.synchronize()  # until then its page-locked buffers are being read
+        lengths = slot.staged_shape[: stop - start]
+        pieces = [
+            self._threads.submit(_put_lengths, *(offsets[at : at + _LENGTHS_AT_A_TIME + 1] for offsets in sides), part)
+            for at in range(start, stop, _LENGTHS_AT_A_TIME)
+            for part in [lengths[at - start : at - start + _LENGTHS_AT_A_TIME]]
+        ]
+        return _Draft(number, start, stop, slot, pieces)
+
+    def _shaped(self, sides, draft):
+        """(pairs of a draft before one over the limit, the longest sequence of these)."""
+        longest = max(piece.result() for piece in draft.shaping)
+        if longest <= self.longest:
+            return draft.stop - draft.start, longest
+        lengths = np.maximum(*(np.diff(offsets[draft.start : draft.stop + 1]) for offsets in sides))
+        count = int(np.argmax(lengths > self.longest))
+        return count, int(lengths[:count].max(initial=0))
+
+    def _cut(self, offsets, start, most, least):
+        """Where a batch from ``start`` on ends that takes half of the letters that are left, within limits."""
+        letters = min(most, max(least, int(offsets[-1] - offsets[start]) // 2))
+        ends = offsets[start + 1 : start + 1 + self.pairs]
+        return max(start + 1, start + int(np.searchsorted(ends, offsets[start] + letters, side="right")))
+
+    def _stage(self, pairs, start, stop, slot):
+        """(page-locked letters of patterns and texts, the copies under way to fill them)."""
+        bounds = [(int(offsets[start]), int(offsets[stop])) for offsets in (pairs.pattern_offsets, pairs.text_offsets)]
+        if isinstance(pairs, PackedPairs):
+            parts = zip(pairs.planes, bounds, strict=True)
+            return tuple(planes[first // LETTERS : -(-last // LETTERS)] for planes, (first, last) in parts), []
+        parts = [flat[first:last] for flat, (first, last) in zip((pairs.pattern, pairs.text), bounds, strict=True)]
+        if isinstance(pairs, PinnedPairs):
+            return tuple(parts), []
+        staged = tuple(buffer[: len(part)] for buffer, part in zip(slot.stage(self.letters), parts, strict=True))
+        copies = [
+            self._threads.submit(np.copyto, target[at : at + _LETTERS_AT_A_TIME], source[at : at + _LETTERS_AT_A_TIME])
+            for target, source in zip(staged, parts, strict=True)
+            for at in range(0, len(source), _LETTERS_AT_A_TIME)
+        ]
+        return staged, copies
+
+
+def _put_places(sides, start, stop, packed, shape):
+    """Where the sequences of each block's first pair begin, behind the lengths."""
+    at = stop - start
+    for offsets in sides:
+        first = LEAD + (int(offsets[start]) % LETTERS if packed else 0)
+        places = offsets[start:stop:THREADS] - offsets[start] + first
+        shape[at : at + len(places)] = places
+        at += len(places)

@@ -1,0 +1,106 @@
+"""What a batch in flight has of the GPU: buffers, a CUDA stream for its kernels, events."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import cuda
+
+from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.launching import Launcher
+from wfa_kernels.cuda.memory import device_array, pinned_array
+from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
+
+#: Sets of buffers, which go round.
+SLOTS = 4
+#: Part of the device memory for the batches; the kernels have the rest.
+BATCHES_SHARE = 0.5
+
+
+class Slot:
+    """Device and page-locked buffers of one batch in flight."""
+
+    def __init__(self, pairs, letters, levels, scratch_words, traced):
+        blocks = -(-pairs // THREADS)
+        words = -(-letters // LETTERS) + 1
+        self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
+        self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
+        self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
+        self.shape = device_array(pairs + 2 * blocks, np.uint32)
+        self.place = device_array((2, pairs), np.uint32)
+        self.queues = device_array((levels + 2, max(pairs, levels + 2)), np.int32)
+        self.scores = device_array(pairs, np.int32)
+        self.counts = device_array(pairs, np.uint32)
+        self.runs_at = device_array(pairs, np.uint32)
+        self.ends = device_array(pairs, np.int64)
+        self.sums = device_array(blocks, np.int64)
+        self.flag = device_array(1, np.int64)
+        # A CIGAR has no more runs than its pair has letters.
+        self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
+        self.scratch = device_array(scratch_words, np.uint64)
+        self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
+        self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
+        self.staged = None
+        self.tallies = pinned_array(levels + 1, np.int32)
+        self.filled = pinned_array(2, np.int64)
+        self.compute = cuda.stream()
+        self.launch = Launcher(self.compute)
+        self.told, self.summed, self.beyond_done = cuda.event(), cuda.event(), cuda.event()
+        self._never = cuda.event()
+        self.forget()
+
+    def forget(self):
+        """Nothing is under way. The newest of each kind: letters are here, kernels are done, all has left."""
+        self.arrived = self.computed = self.left = self._never
+
+    def stage(self, letters):
+        """Two page-locked buffers for the letters of a batch in ordinary memory."""
+        if self.staged is None:
+            self.staged = [pinned_array(letters, np.uint8) for _ in range(2)]
+        return self.staged
+
+
+@dataclass
+class Batch:
+    """Pairs start .. stop of a call, in a slot of their own."""
+
+    number: int
+    start: int
+    stop: int
+    longest: int
+    slot: Slot
+    sources: tuple  # letters of its patterns and of its texts, or their planes, page-locked or soon to be
+    staging: list  # copies into page-locked memory under way
+    packed: bool  # sources are planes
+    first_level: int = 0
+    last_level: int = 0
+    trial: bool = False  # it begins a level lower than it would, to see whether that is enough
+
+    @property
+    def pairs(self):
+        return self.stop - self.start
+
+    @property
+    def blocks(self):
+        return -(-self.pairs // THREADS)
+
+    @property
+    def input(self):
+        """First arguments of every kernel that aligns."""
+        return *self.slot.planes, self.pairs, self.slot.shape, self.slot.place, self.slot.queues
+
+    @property
+    def output(self):
+        """What those kernels write."""
+        return self.slot.scores, self.slot.runs_at, self.slot.counts, self.slot.runs
+
+    @property
+    def scratch(self):
+        """Device memory for the kernels, uint64[...]."""
+        return self.slot.scratch
+
+
+def letters_within(memory, levels, traced, letters_per_pair):
+    """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
+    letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (16 if traced else 0))
+    pair = SLOTS * (32 + 4 * (levels + 2) + 1)
+    return int(BATCHES_SHARE * memory / (letter + pair / letters_per_pair))

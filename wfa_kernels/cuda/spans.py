@@ -1,0 +1,76 @@
+"""When the parts of a call ran, by the GPU's clock."""
+
+from collections.abc import Mapping
+
+from numba import cuda
+
+from wfa_kernels.cuda import device
+
+
+class Spans:
+    """Begin and end of parts of the calls of a stream, as events."""
+
+    def __init__(self):
+        self._events, self._spans = [], []
+
+    def clear(self):
+        """Forget the last call's; its events are used again."""
+        self._spans = []
+
+    def begin(self, name, batch, stream):
+        """Begin to time what follows on a CUDA stream; the callable that ends it and gives the event of the end."""
+        if len(self._spans) == len(self._events):
+            self._events.append((cuda.event(), cuda.event()))
+        begin, end = self._events[len(self._spans)]
+        begin.record(stream)
+        self._spans.append((name, batch.number, begin, end))
+
+        def ended():
+            end.record(stream)
+            return end
+
+        return ended
+
+    def seconds(self, name):
+        """Seconds of the last call during which a part went on for at least one batch, by the GPU's clock."""
+        total, until = 0.0, 0.0
+        for begin, end in sorted((begin, end) for part, _, begin, end in self.timeline() if part == name):
+            total += max(0.0, end - max(begin, until))
+            until = max(until, end)
+        return total
+
+    def timeline(self):
+        """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
+        first = self._spans[0][2] if self._spans else None
+        return [
+            (part, number, cuda.event_elapsed_time(first, begin) / 1e3, cuda.event_elapsed_time(first, end) / 1e3)
+            for part, number, begin, end in self._spans
+        ]
+
+
+class Timings(Mapping):
+    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies
+    out. They overlap: their sum is no time of the call.
+
+    Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
+    """
+
+    PARTS = ("time_h2d", "time_pack", "time_kernel", "time_d2h")
+
+    def __init__(self, spans):
+        self._spans = spans
+
+    def __getitem__(self, name):
+        if name not in self.PARTS:
+            raise KeyError(name)
+        return self._spans.seconds(name)
+
+    def spans(self):
+        """[(part, batch number, begin, end)] in seconds since the first of them began; see Spans.timeline."""
+        return [] if device.simulated() else self._spans.timeline()
+
+    def __iter__(self):
+        return iter(() if device.simulated() else self.PARTS)
+
+    def __len__(self):
+        return len(tuple(iter(self)))
