@@ -210,11 +210,7 @@ def _stream(pairs, way):
     total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
-    if (
-        kept is not None
-        and kept.letters < min(wanted, kept.most)
-        or (kept and kept.batcher.longest_seen > 2 * kept.longest)
-    ):
+    if kept and (kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
         _streams.pop(way)
         kept = None
     if kept is None:

@@ -48,7 +48,7 @@ class Stream:
     """
 
     def __init__(self, design, beyond, traced, pairs, letters, longest, memory):
-        self.design, self.traced, self.pairs, self.letters, self.longest = design, traced, pairs, letters, longest
+        self.design, self.traced, self.letters, self.longest = design, traced, letters, longest
         share = int((1 - BATCHES_SHARE) * memory) // (2 if beyond else 1)
         self.levels = Levels(design, len(design.NAMES), levels_of(design, beyond))
         self.beyond = beyond(share) if beyond else None
