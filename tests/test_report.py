@@ -186,8 +186,21 @@ def test_a_foreign_page_is_named(tmp_path):
         render.article(tmp_path / "thesis_tab1.html")
 
 
+def test_a_figure_of_a_tables_name_has_an_anchor_of_its_own(tmp_path):
+    (tmp_path / "cpu_ratio.html").write_text('<article id="cpu_ratio"></article>')
+    (tmp_path / "cpu_ratio.csv").write_text("source,status\n")
+    (tmp_path / "cpu_ratio.svg").write_text("<svg/>")
+    page = render.render([tmp_path / "cpu_ratio.html"], [tmp_path / "cpu_ratio.svg"], [], [], {})
+    ids = re.findall(r'id="(cpu[^"]*)"', page)
+    assert sorted(ids) == ["cpu", "cpu_ratio", "cpu_ratio_figure"] and "CPU: our kernels and the native peers" in page
+    assert re.findall(r'href="#(cpu[^"]*)">([^<]+)<', page) == [
+        ("cpu_ratio", "CPU ratio"), ("cpu_ratio_figure", "CPU ratio, figure"),
+    ]  # fmt: skip
+    assert "snakemake results/figures/cpu_ratio.svg" in page and "snakemake results/tables/cpu_ratio.md" in page
+
+
 def test_names_and_order():
-    assert render.name_of("thesis_fig10") == "thesis Fig 10"
+    assert render.name_of("thesis_fig10") == "thesis Fig 10" and render.name_of("cpu_ratio") == "CPU ratio"
     assert sorted(["t_tab10", "t_tab9"], key=render.natural)[0] == "t_tab9"
 
 

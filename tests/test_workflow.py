@@ -32,7 +32,9 @@ LANE = {
     "pairs": {"uniform_150_e5": 300, "uniform_150_e2": 300, "illumina_150": 200, "nanopore": 4},
     "real_pairs": 100,
 }
-FIGURES = [*(f"thesis_fig{number}" for number in (1, 2, 3, 4, 5, 8, 9, 10)), "ewfa_fig1"]
+FIGURES = [*(f"thesis_fig{number}" for number in (1, 2, 3, 4, 5, 8, 9, 10)), "ewfa_fig1", "cpu_ratio"]
+#: Jobs of what is drawn from the samples of thesis_tab1 beside its own table.
+CPU_RATIO = {"cpu_ratio": 1, "cpu_ratio_figure": 1}
 TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-auto:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
 
 
@@ -63,7 +65,7 @@ def copy_of_the_project(folder):
     (folder / "config/lanes/tiny.yaml").write_text(yaml.safe_dump(LANE))
     for name, tools in TOOLS.items():
         edit_yaml(folder / f"config/experiments/{name}.yaml", tools=tools, threads=[1])
-    tables = ["thesis_tab1", "thesis_tab7", "thesis_tab9"]
+    tables = ["thesis_tab1", "thesis_tab7", "thesis_tab9", "cpu_ratio"]
     edit_yaml(folder / "config/config.yaml", lane="tiny", experiments=list(TOOLS), tables=tables, figures=FIGURES)
     return folder
 
@@ -106,7 +108,7 @@ def test_each_lane_has_a_plan(lane):
     assert wanted["measured_table"] == 3 and wanted["collect"] == 4
     assert wanted["thesis_tab3"] == wanted["ewfa_tab4"] == wanted["thesis_fig7"] == 1
     assert all((f"race_{name}" in wanted) == chosen.gpu for name in ("ewfa_tab4", "thesis_fig7"))
-    assert wanted["computed_figure"] == 8
+    assert wanted["computed_figure"] == 8 and wanted["cpu_ratio"] == wanted["cpu_ratio_figure"] == 1
 
 
 @pytest.mark.parametrize(
@@ -130,6 +132,16 @@ def test_one_table_or_figure_asks_for_its_own_alone(target, wanted):
     assert {count for rule, count in found.items() if rule != "simulate"} == {1}
     name = settings.NEEDS.get(Path(target).stem, Path(target).stem)
     assert found.get("simulate", 0) == ("simulate" in wanted and len(settings.load(lane="kick").datasets(name)))
+
+
+@pytest.mark.parametrize(
+    ("target", "rule"), [("tables/cpu_ratio.md", "cpu_ratio"), ("figures/cpu_ratio.svg", "cpu_ratio_figure")]
+)
+def test_the_cpu_ratio_asks_for_both_its_races(target, rule):
+    found = jobs(ROOT, "--forceall", f"results/{target}", "--config", "lane=kick")
+    assert set(found) == {"race_thesis_tab1", "race_thesis_tab8", "simulate", rule}
+    chosen = settings.load(lane="kick")
+    assert found["simulate"] == len({d for name in ("thesis_tab1", "thesis_tab8") for d in chosen.datasets(name)})
 
 
 @pytest.mark.skipif(bool(host.gpus()), reason="what a host without a GPU does")
@@ -186,10 +198,10 @@ def finished(tmp_path_factory):
 @pytest.mark.slow
 def test_a_whole_run_ends_in_the_report(finished):
     assert "<html" in (finished / "results/report.html").read_text()[:500].lower()
-    for name in ("thesis_tab1", "thesis_tab7", "thesis_tab9"):
+    for name in ("thesis_tab1", "thesis_tab7", "thesis_tab9", "cpu_ratio"):
         for suffix in ("csv", "md", "html", "tidy.csv"):
             assert (finished / f"results/tables/{name}.{suffix}").stat().st_size
-    for name in (*(f"thesis_fig{n}" for n in (1, 2, 3, 4, 5, 10)), "ewfa_fig1"):
+    for name in (*(f"thesis_fig{n}" for n in (1, 2, 3, 4, 5, 10)), "ewfa_fig1", "cpu_ratio"):
         assert b"<svg" in (finished / f"results/figures/{name}.svg").read_bytes()
         assert (finished / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
     assert len(list(finished.glob("results/samples/tiny/*/*/*.parquet"))) == 4
@@ -204,18 +216,22 @@ def test_a_second_run_has_nothing_to_do(finished):
 @pytest.mark.parametrize(
     ("file", "reruns"),
     [
-        ("workflow/aligners/rapidfuzz.py", after_races("thesis_tab1")),
-        ("workflow/aligners/edlib.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}),
-        ("wfa_kernels/cpu/edit_wfa.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}),
+        ("workflow/aligners/rapidfuzz.py", after_races("thesis_tab1") | CPU_RATIO),
+        ("workflow/aligners/edlib.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO),
+        ("wfa_kernels/cpu/edit_wfa.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO),
         (
             "simulators/uniform.py",
-            after_races("thesis_tab1", "thesis_tab9") | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1},
+            after_races("thesis_tab1", "thesis_tab9")
+            | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1}
+            | CPU_RATIO,
         ),
-        ("workflow/scripts/plotting.py", {"computed_figure": 6, "thesis_fig10": 1, "report": 1}),
+        ("workflow/scripts/plotting.py", {"computed_figure": 6, "thesis_fig10": 1, "cpu_ratio_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig10.py", {"thesis_fig10": 1, "report": 1}),
         ("workflow/scripts/tables/thesis_tab1.py", {"measured_table": 1, "report": 1}),
         ("workflow/scripts/tables/thesis_tab7.py", {"thesis_tab7": 1, "report": 1}),
+        ("workflow/scripts/cpu_ratios.py", CPU_RATIO | {"report": 1}),
+        ("config/targets/cpu_ratio.csv", CPU_RATIO | {"report": 1}),
         ("workflow/scripts/verify_ledger.py", {"verify": 1, "report": 1}),
     ],
 )
@@ -239,7 +255,7 @@ def test_other_conditions_run_every_race_again(finished, file, name):
         text = (finished / file).read_text()
         (finished / file).write_text(re.sub(rf"^{name} = .*$", f"{name} = 99", text, flags=re.MULTILINE))
         found = jobs(finished)
-    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1}
+    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ TITLES = {
     "longed": "longed: Levenshtein distance between very long strings on a GPU",
     "saloba": "saloba: SALoBa, seed extension on a GPU",
     "anyseq": "anyseq: AnySeq/GPU",
+    "cpu": "CPU: our kernels and the native peers",
 }
 
 
@@ -39,10 +40,10 @@ def image(path):
 
 
 def name_of(id_):
-    """``thesis_tab1`` -> ``thesis Tab 1``."""
+    """``thesis_tab1`` -> ``thesis Tab 1``; one of our own without a number, ``cpu_ratio`` -> ``CPU ratio``."""
     paper, item = id_.split("_", 1)
-    kind, number = re.fullmatch(r"([a-z]+)(\w+)", item).groups()
-    return f"{paper} {kind.capitalize()} {number}"
+    kind, number = re.fullmatch(r"([a-z]+)(\d*)", item).groups()
+    return f"{paper} {kind.capitalize()} {number}" if number else f"{paper.upper()} {kind}"
 
 
 def natural(id_):
@@ -60,11 +61,8 @@ def papers(pages, drawings, aliases):
         here = {
             "id": paper,
             "title": title,
-            "tables": [{"id": p.stem, "name": name_of(p.stem), "article": article(p)} for p in _of(paper, pages)],
-            "figures": [
-                {"id": p.stem, "name": name_of(p.stem), "image": image(p), "caption": caption(p.stem)}
-                for p in _of(paper, drawings)
-            ],
+            "tables": [_table(p) for p in _of(paper, pages)],
+            "figures": [_figure(p, pages) for p in _of(paper, drawings)],
         }
         here["entries"] = here["tables"] + here["figures"]
         here["aliases"] = [(a, of) for a, of in aliases.items() if a.startswith(f"{paper}_")]
@@ -74,6 +72,22 @@ def papers(pages, drawings, aliases):
     for paper in found:
         paper["aliases"] = [(alias, of) for alias, of in paper["aliases"] if of in shown]
     return found
+
+
+def _table(path):
+    return {"id": path.stem, "anchor": path.stem, "name": name_of(path.stem), "article": article(path)}
+
+
+def _figure(path, pages):
+    """A figure of the same name as a table has an anchor and a name of its own."""
+    id_ = path.stem
+    alike = any(page.stem == id_ for page in pages)
+    named = (
+        {"anchor": f"{id_}_figure", "name": f"{name_of(id_)}, figure"}
+        if alike
+        else {"anchor": id_, "name": name_of(id_)}
+    )
+    return {"id": id_, "image": image(path), "caption": caption(id_)} | named
 
 
 def _of(paper, paths):

@@ -7,7 +7,7 @@ from collections import Counter
 from workflow.scripts.doubts import NOISY, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.gpu_cards import card_rank
-from workflow.scripts.ratios import shown, speedups
+from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -168,10 +168,7 @@ def standing(races, here=()):
 def _fastest_peer(race, scope):
     """Speedup over the fastest tool that solved the same problem rightly, or None."""
     threads = max(row["threads"] for row in race.rows)
-    easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
-    others = [s for s in speedups(race, race.reference, scope, threads) if s.median is not None and not s.inexact]
-    peers = [s for s in others if not s.tool.startswith("wavebench") and s.tool not in easier]
-    return min(peers, key=lambda s: s.median, default=None)
+    return min(peers(race, race.reference, scope, threads), key=lambda s: s.median, default=None)
 
 
 def _standing_of(experiment, host, group):

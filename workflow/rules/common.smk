@@ -14,7 +14,7 @@ from workflow.race import kernel_cache
 kernel_cache.use()  # before Numba is imported, for this process and every job
 
 from workflow.race import host, provenance
-from workflow.scripts import plan, settings, sources
+from workflow.scripts import cpu_ratios, plan, settings, sources
 
 
 def checked(read, *arguments):
@@ -56,6 +56,10 @@ FIGURES = expand(
     "results/figures/{figure}.{ext}",
     figure=SETTINGS.config["figures"],
     ext=["svg", "png"],
+)
+# Both races that the CPU ratios are taken from.
+CPU_RATIO_EXPERIMENTS = expand(
+    "config/experiments/{name}.yaml", name=cpu_ratios.EXPERIMENTS.values()
 )
 
 
@@ -112,3 +116,10 @@ def samples_of(experiment):
     """Every sample file of one experiment: of this run, of other lanes, of recorded hosts."""
     everything = all_sample_files() + other_sample_files() + recorded_files()
     return [path for path in everything if Path(path).parent.name == experiment]
+
+
+def cpu_ratio_samples():
+    """The samples behind the CPU ratios; of an experiment that is not run, those that lie here already."""
+    return [
+        path for name in cpu_ratios.EXPERIMENTS.values() for path in samples_of(name)
+    ]

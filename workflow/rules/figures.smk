@@ -15,7 +15,7 @@ rule computed_figure:
     log:
         "results/logs/figures/{figure}.log",
     wildcard_constraints:
-        figure="(?!thesis_fig(7|10)$)[^/.]+",
+        figure="(?!(thesis_fig(7|10)|cpu_ratio)$)[^/.]+",
     params:
         caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
@@ -70,3 +70,31 @@ rule thesis_fig7:
     shell:
         "python -m workflow.scripts.figures.thesis_fig7 {input.samples} --host {params.host}"
         " --out {params.out} 2> {log}"
+
+
+# Our CPU kernels over the fastest native peer of each cell: ratios taken round by round, so from the samples.
+rule cpu_ratio_figure:
+    input:
+        modules=sources.closure("workflow/scripts/figures/cpu_ratio.py"),
+        samples=cpu_ratio_samples(),
+        experiments=CPU_RATIO_EXPERIMENTS,
+        lane=f"config/lanes/{LANE}.yaml",
+        targets="config/targets/cpu_ratio.csv",
+    output:
+        report(
+            "results/figures/cpu_ratio.svg",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "cpu_ratio"},
+        ),
+        "results/figures/cpu_ratio.png",
+    log:
+        "results/logs/figures/cpu_ratio.log",
+    params:
+        caption=caption("cpu_ratio"),
+        host=HOST,
+        configs=[f"--config={path}" for path in CPU_RATIO_EXPERIMENTS],
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"

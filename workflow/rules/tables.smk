@@ -182,3 +182,32 @@ rule thesis_tab7:
         "python -m workflow.scripts.tables.thesis_tab7 --data {params.data} --paper {input.paper}"
         " --lane {input.lane} --real-data {input.real_data} --unmapped={params.unmapped:q}"
         " --out {params.out} 2> {log}"
+
+
+# Our CPU kernels over the fastest native peer, from the races of edit distance and of gap-affine alignment.
+rule cpu_ratio:
+    input:
+        modules=sources.closure("workflow/scripts/tables/cpu_ratio.py"),
+        samples=cpu_ratio_samples(),
+        experiments=CPU_RATIO_EXPERIMENTS,
+        lane=f"config/lanes/{LANE}.yaml",
+        targets="config/targets/cpu_ratio.csv",
+    output:
+        "results/tables/cpu_ratio.csv",
+        "results/tables/cpu_ratio.md",
+        report(
+            "results/tables/cpu_ratio.html",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "cpu_ratio"},
+        ),
+        "results/tables/cpu_ratio.tidy.csv",
+    log:
+        "results/logs/tables/cpu_ratio.log",
+    params:
+        host=HOST,
+        configs=[f"--config={path}" for path in CPU_RATIO_EXPERIMENTS],
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.tables.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"

@@ -10,6 +10,8 @@ from workflow.scripts.tools import tool_id
 
 #: Ours that the others are compared with: the first of them that a race has.
 REFERENCES = ("wavebench-auto:cpu", "wavebench-wfa:cpu")
+#: What a CPU tool's time is called; a GPU's is named by where its input lies.
+CPU_QUANTITY = "time_end_to_end"
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,21 @@ def speedups(race, reference, scope, threads):
         if tool != reference:
             found.append(_speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, threads, reference))
     return found
+
+
+def is_ours(tool):
+    """Whether the tool of that id is of this project."""
+    return tool.startswith("wavebench")
+
+
+def peers(race, reference, scope, threads):
+    """Speedups over the CPU tools of others that solved the same problem rightly; those that have a ratio.
+
+    An edit-distance tool is no peer where the costs are affine, nor one that claims exactness and was wrong.
+    """
+    easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
+    others = [s for s in speedups(race, reference, scope, threads) if not is_ours(s.tool) and s.tool not in easier]
+    return [s for s in others if s.median is not None and not s.inexact and s.row["quantity"] == CPU_QUANTITY]
 
 
 def _speedup(rows, own, race, threads, reference):
