@@ -24,7 +24,7 @@ class Launcher:
             bound.launch(blocks, threads, shared_bytes, self._stream)
             return
         kernel[blocks, threads, self._stream, shared_bytes](*arguments)
-        if not device.simulated():
+        if bound is not None or kernel not in self._bound:
             self._bound[kernel] = _bind(kernel, arguments)
 
 
@@ -56,9 +56,12 @@ class _Bound:
 
 
 def _bind(kernel, arguments):
-    """A _Bound for a kernel that was launched with such arguments; None for parameters other than these."""
-    compiled = kernel.overloads[tuple(kernel.typeof_pyval(argument) for argument in arguments)]
-    function = compiled._codelibrary.get_cufunc().kernel
+    """A _Bound for a kernel that was launched with such arguments; None where Numba does not tell what it launches."""
+    try:
+        compiled = kernel.overloads[tuple(kernel.typeof_pyval(argument) for argument in arguments)]
+        function = compiled._codelibrary.get_cufunc().kernel
+    except (AttributeError, KeyError):  # the simulator, or another version of Numba: it can launch all the same
+        return None
     values, arrays, numbers = [], [], []
     for place, argument in enumerate(arguments):
         if type(argument) is int:
