@@ -288,7 +288,7 @@ def test_buffers_double_up_to_their_limit_and_no_further():
 @pytest.mark.parametrize(
     ("limit_mib", "threads", "lengths", "statuses"),
     [
-        (96, 1, [45_000, 12_000], [0, 2]),
+        (96, 1, [60_000, 12_000], [0, 2]),
         (96, 2, [30_000] * 4, [0]),  # none fits half of the limit, each fits all of it alone
         (48, 2, [20_000] * 6, [0]),  # shares that the C library may keep in its pools
         (400, 2, [40_000] * 4, [0]),  # side by side

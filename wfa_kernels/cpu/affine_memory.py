@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED
-from wfa_kernels.cpu.backtrace import grown
+from wfa_kernels.cpu.backtrace import apart, grown
 from wfa_kernels.cpu.intrinsics import peek, poke
 
 #: Range of a row without cells: min and max with a real range give that one; one step wider it is still empty.
@@ -87,7 +87,8 @@ def widened(rings, rows, reach, spare_bytes):
     wider = 2 * min(2 * centre_of(stride), reach + 1) + 1 + LANES
     if 4 * rows * wider > spare_bytes:
         return rings
-    larger = np.full(rows * wider, UNREACHED, np.int32)
+    larger = apart(rows * wider, rings)
+    larger[:] = UNREACHED
     shift = centre_of(wider) - centre_of(stride)
     for row in range(rows):
         larger[row * wider + shift : row * wider + shift + stride] = rings[row * stride : (row + 1) * stride]

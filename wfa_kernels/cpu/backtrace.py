@@ -10,6 +10,11 @@ from wfa_kernels.cigar import MAX_RUN
 from wfa_kernels.cpu.intrinsics import peek, poke
 from wfa_kernels.pairs import PairBatch
 
+#: Bytes up to which a buffer may lie in the C library's pool of its thread, and from which on glibc maps a block apart
+#: whatever came before (over 32 MiB). What is freed in a pool stays with the process beside what is asked for next:
+#: a buffer that doubles leaves as much again there, on every thread.
+_POOLED, _MAPPED = 1 << 20, (1 << 25) + 8
+
 
 def read_only_arrays(pairs):
     """(pattern, pattern_offsets, text, text_offsets) of a PairBatch as contiguous read-only views.
@@ -44,6 +49,16 @@ def _gathered(letters, offsets, rows):
 
 
 @njit
+def apart(size, like):
+    """A new buffer of ``size`` elements of like's dtype that goes back to the system as soon as it is given up.
+
+    It begins a mapped block, the rest of which nobody writes to, so that it takes no memory. Small ones are pooled.
+    """
+    block = size if size * like.itemsize <= _POOLED else max(size, _MAPPED // like.itemsize)
+    return np.empty(block, like.dtype)[:size]
+
+
+@njit
 def grown(buffer, filled, needed, limit):
     """A buffer of at least ``needed`` elements that begins with buffer[:filled]; the same one if that is impossible.
 
@@ -56,7 +71,7 @@ def grown(buffer, filled, needed, limit):
     size = limit
     while size // 2 >= max(needed, 2 * len(buffer), 1024):
         size //= 2
-    larger = np.empty(size, buffer.dtype)
+    larger = apart(size, buffer)
     larger[:filled] = buffer[:filled]
     return larger
 

@@ -53,11 +53,6 @@ NO_BOUND = 2**62
 _WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
 #: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
 PAD = BLOCK
-#: uint64 words of steps up to which they double in the C library's pool (1 MiB), and from which on glibc maps a block
-#: apart, whatever came before (over 32 MiB). What is freed in the pool of a thread stays with the process beside what
-#: is asked for next: 80 MiB more than a limit of 96, on two threads. Pages of a mapped block that nobody has written
-#: to take no memory.
-_POOLED_WORDS, _MAPPED_WORDS = 1 << 17, (1 << 22) + 1
 #: Steps as stored in the backtrace, 2 bits each.
 STEP_MISMATCH, STEP_INSERTION, STEP_DELETION = 0, 1, 2
 
@@ -132,14 +127,6 @@ def _upper_bound(letters, text_at, m, n):
     return e
 
 
-@njit
-def _more_steps(steps, filled, needed, limit_words):
-    """Steps with room for ``needed`` words, of which the first ``filled`` are kept."""
-    if needed > _POOLED_WORDS:
-        needed = max(needed, _MAPPED_WORDS)
-    return grown(steps, filled, needed, max(limit_words, _MAPPED_WORDS))
-
-
 def _compiled(function, traced):
     """Compile one of the two variants under a name of its own.
 
@@ -170,10 +157,10 @@ def _make_sweep(traced):
             lo, hi = diagonals(e, m, n, bound)
             if traced:
                 words = (hi - lo + 32) >> 5
-                if filled + words > limit_words:
-                    return NO_SCORE, steps, bound
                 if filled + words > len(steps):  # asked here first, as a call counts references to the array
-                    steps = _more_steps(steps, filled, filled + words, limit_words)
+                    steps = grown(steps, filled, filled + words, limit_words)
+                    if filled + words > len(steps):
+                        return NO_SCORE, steps, bound
             left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
             k = lo
             while k <= hi:
