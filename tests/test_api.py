@@ -84,7 +84,7 @@ def test_a_pair_past_its_threads_share_gets_the_whole_limit():
         alone += 200_000
     shared = align(pairs, Edit(), "cigar", device="cpu", threads=2, memory_limit=alone + 200_000)
     assert shared.refused() == {}
-    refused = align(pairs, Edit(), "cigar", device="cpu", threads=2, memory_limit=100_000)
+    refused = align(pairs, Edit(), "cigar", device="cpu", threads=2, memory_limit=50_000)
     assert refused.refused() == {"out_of_memory": 16} and (refused.scores == NO_SCORE).all()
     assert refused.cigar_strings() == ["*"] * 16
 

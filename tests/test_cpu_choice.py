@@ -13,6 +13,10 @@ from wfa_kernels.cpu.backtrace import read_only_arrays
 USUAL = Affine(4, 6, 2)
 
 
+def letters(random, alphabet, length):
+    return random.choice(np.frombuffer(alphabet, np.uint8), length).tobytes()
+
+
 def picks_wavefronts(pairs, scope, penalties=USUAL):
     return affine.choose(pairs, penalties, scope) is affine_wfa
 
@@ -29,7 +33,7 @@ def test_the_error_rate_is_told_from_words(error):
 def test_edit_distance_of_clean_reads_is_wavefronts_and_of_noisy_ones_bit_planes(length, error, wavefronts):
     pairs = simulate("uniform", 200, seed=1, length=length, error=error)
     for scope in ("score", "cigar"):
-        assert (edit.choose(pairs, Edit(), scope) is edit_wfa) == wavefronts
+        assert (edit.choose(pairs, Edit(), scope).align_range is edit_wfa.align_range) == wavefronts
 
 
 def test_one_noisy_pair_leaves_lanes_empty():
@@ -74,8 +78,8 @@ def test_scores_and_cigars_of_reads_are_the_judges(costs, model, errors):
 
 def test_letters_that_bit_planes_do_not_know_are_left_to_edit_wavefronts():
     random = np.random.default_rng(5)
-    patterns = [bytes(random.choice(list(b"ACGT"), 300)) for _ in range(40)]
-    texts = [bytes(random.choice(list(b"ACGTN" if i % 2 else b"ACGT"), 300)) for i in range(40)]
+    patterns = [letters(random, b"ACGT", 300) for _ in range(40)]
+    texts = [letters(random, b"ACGTN" if i % 2 else b"ACGT", 300) for i in range(40)]
     batch = PairBatch.from_strings(patterns, texts)
     assert edit.choose(batch, Edit(), "score") is not edit_wfa
     expected = [naive.edit_distance(*pair) for pair in zip(patterns, texts, strict=True)]
@@ -84,7 +88,7 @@ def test_letters_that_bit_planes_do_not_know_are_left_to_edit_wavefronts():
 
 def test_any_batch_has_a_choice_and_the_judges_scores():
     random = np.random.default_rng(4)
-    words = [bytes(random.choice(list(b"ACGTN"), length)) for length in random.integers(0, 90, 120)]
+    words = [letters(random, b"ACGTN", length) for length in random.integers(0, 90, 120)]
     pairs = list(zip(words[::2], words[1::2], strict=True))
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))
     expected = [naive.affine_score(pattern, text, *USUAL.triple) for pattern, text in pairs]
@@ -92,3 +96,20 @@ def test_any_batch_has_a_choice_and_the_judges_scores():
         assert align(batch, USUAL, scope, device="cpu", threads=2).scores.tolist() == expected
     nothing = PairBatch.from_strings([b""] * 20 + [b"A" * 4000], [b""] * 21)
     assert align(nothing, USUAL, device="cpu").scores.tolist() == [0] * 20 + [8006]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("limit", [35_000, 60_000, 100_000])
+def test_edit_alignments_past_the_memory_limit_are_found_in_linear_memory(limit, threads):
+    """Backtraces of the long pairs do not fit; the limits have room for one pair of them in linear memory, and two."""
+    random = np.random.default_rng(6)
+    lengths = [(1500, 1500), (40, 30), (1500, 1400), (1400, 1500), (9, 0)]
+    words = [[letters(random, b"ACGT", length) for length in pair] for pair in lengths]
+    batch = PairBatch.from_strings(*zip(*words, strict=True))
+    call = {"device": "cpu", "threads": threads, "memory_limit": limit}
+    assert align(batch, Edit(), "cigar", algorithm="wfa", **call).status.tolist() == [2, 0, 2, 2, 0]
+    result = align(batch, Edit(), "cigar", **call)
+    expected = [naive.edit_distance(*pair) for pair in words]
+    assert not result.refused() and result.scores.tolist() == expected
+    cigars = format_packed(result.cigars, result.cigar_offsets)
+    assert [naive.check_cigar(*words[i], cigars[i], Edit().triple) for i in range(5)] == expected

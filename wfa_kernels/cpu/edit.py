@@ -1,9 +1,13 @@
 """Edit distance by whichever CPU kernel is likely to be the faster for a batch: wavefronts or bit planes.
 
-See choice for how it is told. What bit planes do not take is left to the wavefronts.
+See choice for how it is told. What bit planes do not take is left to the wavefronts, and a pair whose backtrace does
+not fit the memory limit to ond, which needs 8 bytes a letter whatever the distance, and more time: 1 Mbp at 5 % errors
+take 16 s, where wavefronts would want 300 MB.
 """
 
-from wfa_kernels.cpu import edit_wfa
+from types import SimpleNamespace
+
+from wfa_kernels.cpu import edit_wfa, ond
 from wfa_kernels.cpu.choice import Times, pick
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
@@ -15,4 +19,8 @@ TIMES = Times(
 
 def choose(pairs, penalties, scope):
     """The kernel for a batch: an object as schedule.align_batch takes it."""
-    return pick(pairs, penalties, scope, edit_wfa, TIMES, modelled=False)
+    kernel = pick(pairs, penalties, scope, edit_wfa, TIMES, modelled=False)
+    if scope == "score":  # nothing to trace back: ond would need no less
+        return kernel
+    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
+    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, LINEAR_MEMORY=ond)

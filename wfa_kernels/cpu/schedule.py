@@ -46,9 +46,11 @@ def chunk_bounds(pairs, threads, pairs_at_once=1):
 def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress=None):
     """Align a batch with one CPU kernel.
 
-    kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``.
+    kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``;
+    ``LINEAR_MEMORY``, where it has one, is a kernel that needs less memory.
     memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share is tried again
-    alone with all of it, and only then OUT_OF_MEMORY.
+    alone with all of it, then by LINEAR_MEMORY, and only then OUT_OF_MEMORY. So the kernel that a pair goes to, and
+    with it which of several cheapest alignments is found, does not depend on the threads.
     progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
     """
     if not len(pairs):
@@ -65,8 +67,9 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
         parts.append(part)
         if progress is not None:
             progress(len(part[0]))
-    if share < memory_limit:
-        _retry_alone(kernel, pairs, penalties, scope, memory_limit, ranges, parts)
+    linear = getattr(kernel, "LINEAR_MEMORY", None)
+    for again, at_once in [(kernel, 1)] * (share < memory_limit) + [(linear, threads), (linear, 1)] * bool(linear):
+        _retry(again, pairs, penalties, scope, at_once, memory_limit, ranges, parts)
     return _join(parts)
 
 
@@ -82,19 +85,25 @@ def _in_order(work, items, threads):
             raise
 
 
-def _retry_alone(kernel, pairs, penalties, scope, memory_limit, ranges, parts):
-    """Give every pair that ran out of its share the whole memory limit, one at a time; amends parts."""
+def _retry(kernel, pairs, penalties, scope, threads, memory_limit, ranges, parts):
+    """Align every pair that ran out of memory again, each by itself with its thread's share; amends parts."""
+    starved = [start + np.flatnonzero(part[1] == OUT_OF_MEMORY) for (start, _), part in zip(ranges, parts, strict=True)]
+    rows = np.concatenate(starved).tolist()
+    if not rows:
+        return
+    share = memory_limit // min(threads, len(rows))
+
+    def one(row):
+        return kernel.align_range(pairs, penalties, scope, row, row + 1, share)
+
+    answers = iter(list(_in_order(one, rows, threads)))
     for which, ((start, stop), part) in enumerate(zip(ranges, parts, strict=True)):
-        starved = np.flatnonzero(part[1] == OUT_OF_MEMORY)
-        if not len(starved):
-            continue
-        cuts = np.unique(np.concatenate([[0], starved, starved + 1, [stop - start]])).tolist()
-        pieces = []
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True):
-            if part[1][a] == OUT_OF_MEMORY:
-                pieces.append(kernel.align_range(pairs, penalties, scope, start + a, start + b, memory_limit))
-            else:
-                pieces.append(_cut(part, a, b))
+        inside = starved[which] - start
+        cuts = np.unique(np.concatenate([[0], inside, inside + 1, [stop - start]])).tolist()
+        pieces = [
+            next(answers) if part[1][a] == OUT_OF_MEMORY else _cut(part, a, b)
+            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        ]
         parts[which] = tuple(None if field[0] is None else np.concatenate(field) for field in zip(*pieces, strict=True))
 
 
