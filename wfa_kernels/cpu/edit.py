@@ -2,7 +2,7 @@
 
 See choice for how it is told. What bit planes do not take is left to the wavefronts, and a pair whose backtrace does
 not fit the memory limit to ond, which needs 8 bytes a letter whatever the distance, and more time: 1 Mbp at 5 % errors
-take 16 s, where wavefronts would want 300 MB.
+take 8 s, where wavefronts would want 300 MB.
 """
 
 from types import SimpleNamespace

@@ -7,7 +7,7 @@ distance, as in the O(ND) row of thesis Tab 1.
 Recurrence (Myers 1986, section 3, with that third step): F[d, k] is the furthest offset h on diagonal k = h - v that
 d steps from (0, 0) reach.
 
-    F[d, k] = max(F[d-1, k+1], F[d-1, k] + 1, F[d-1, k-1] + 1), then along the snake: while letters match, one by one
+    F[d, k] = max(F[d-1, k+1], F[d-1, k] + 1, F[d-1, k-1] + 1), then along the snake: while letters match
 
 Linear space (section 4b): the same sweep runs backwards from (m, n). Forward and reverse steps alternate until on some
 diagonal the two have met or passed each other. The cost along a diagonal never decreases, so the reverse sweep reaches
@@ -30,7 +30,7 @@ from numba import int64, njit
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
 from wfa_kernels.cpu.edit_wfa import UNREACHED, diagonals
-from wfa_kernels.cpu.intrinsics import peek, poke
+from wfa_kernels.cpu.intrinsics import count_leading_zeros, count_trailing_zeros, load_u64, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Parts on the stack: distances halve, at most 31 times, and each level leaves at most 2 parts waiting.
@@ -52,8 +52,18 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
 
 @njit
 def _snake(pattern, v, text, h, direction, most):
-    """Letters that match one by one from pattern[v], text[h] in a direction (+1 or -1), at most ``most``."""
+    """Letters that match from pattern[v], text[h] in a direction (+1 or -1), at most ``most``: 8 at a time if left."""
     run = 0
+    while run + 8 <= most:
+        if direction > 0:
+            different = load_u64(pattern, v + run) ^ load_u64(text, h + run)
+            same = count_trailing_zeros(different) >> 3
+        else:
+            different = load_u64(pattern, v - run - 7) ^ load_u64(text, h - run - 7)
+            same = count_leading_zeros(different) >> 3
+        run += same
+        if same < 8:
+            return run
     while run < most and peek(pattern, v + direction * run) == peek(text, h + direction * run):
         run += 1
     return run
@@ -61,9 +71,9 @@ def _snake(pattern, v, text, h, direction, most):
 
 @njit
 def _step(pattern, v0, m, text, h0, n, direction, row, d):
-    """From the furthest points of d-1 steps to those of d. Diagonal k lies at row[m + 3 + k].
+    """From the furthest points of d-1 steps to those of d; returns the most letters of both that one of them is past.
 
-    The part is the m and n letters from pattern[v0] and text[h0] in the direction.
+    Diagonal k lies at row[m + 3 + k]. The part is the m and n letters from pattern[v0] and text[h0] in the direction.
     """
     centre = m + 3
     lo, hi = diagonals(d - 1, m, n)
@@ -72,14 +82,16 @@ def _step(pattern, v0, m, text, h0, n, direction, row, d):
         poke(row, centre + hi + beyond, UNREACHED)
     lo, hi = diagonals(d, m, n)
     left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
+    furthest = 0
     for k in range(lo, hi + 1):
         right = int64(peek(row, centre + k + 1))
         end = min(n, m + k)
         h = min(max(max(left, here) + 1, right), end)
         left, here = here, right
-        while h < end and peek(pattern, v0 + direction * (h - k)) == peek(text, h0 + direction * h):
-            h += 1
+        h += _snake(pattern, v0 + direction * (h - k), text, h0 + direction * h, direction, end - h)
         poke(row, centre + k, h)
+        furthest = max(furthest, 2 * h - k)
+    return furthest
 
 
 @njit
@@ -103,15 +115,18 @@ def _middle(pattern, v0, v1, text, h0, h1, forward, reverse):
     poke(forward, centre, _snake(pattern, v0, text, h0, 1, min(m, n)))
     poke(reverse, centre, _snake(pattern, v1 - 1, text, h1 - 1, -1, min(m, n)))
     df, dr = 0, 0
-    k = _meeting(forward, reverse, df, dr, m, n)
-    while k > m + n:
+    past, reverse_past = 2 * peek(forward, centre), 2 * peek(reverse, centre)
+    while True:
+        if past + reverse_past >= m + n:  # else no diagonal has all of its letters behind the two
+            k = _meeting(forward, reverse, df, dr, m, n)
+            if k <= m + n:
+                break
         if df == dr:
             df += 1
-            _step(pattern, v0, m, text, h0, n, 1, forward, df)
+            past = _step(pattern, v0, m, text, h0, n, 1, forward, df)
         else:
             dr += 1
-            _step(pattern, v1 - 1, m, text, h1 - 1, n, -1, reverse, dr)
-        k = _meeting(forward, reverse, df, dr, m, n)
+            reverse_past = _step(pattern, v1 - 1, m, text, h1 - 1, n, -1, reverse, dr)
     h = peek(forward, centre + k)
     return df + dr, v0 + h - k, h0 + h
 
