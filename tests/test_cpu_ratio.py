@@ -185,7 +185,7 @@ def test_heat_maps_print_values_reasons_and_the_host(race):
     picture = drawn(files)
     told = words(picture)
     assert "this host some-cpu-2c, lane kick race invalid" in told and "recorded on other, lane kick" in told
-    assert "a: lane kick has not measured this cell yet." in told and "c: thesis_tab1 has no such data set." in told
+    assert "a: no sample yet." in told and "b: not in this lane." in told and "c: in no experiment." in told
     values = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert [value for value in values if value.startswith("~")] and [value for value in values if value[0] == "0"]
     assert len([value for value in values if value[-1].isdigit()]) == 3 and len(values) == 2 * 48
@@ -209,6 +209,9 @@ def test_without_samples_the_heat_map_says_so(arguments, tmp_path):
     run = CliRunner().invoke(figure.main, arguments([]))
     assert run.exit_code == 0, run.output
     assert (tmp_path / "cpu_ratio.svg").exists() and (tmp_path / "cpu_ratio.png").exists()
-    picture = drawn([])
-    assert "no race with our kernel and a peer yet" in words(picture)
+
+
+def test_a_host_without_a_ratio_is_named_below_the_maps(race):
+    picture = drawn([race("uniform_150_e5", {OURS: 1.0}, host="alone")])
+    assert "no race with our kernel and a peer yet" in words(picture) and "No ratio on alone." in words(picture)
     check_text(picture)

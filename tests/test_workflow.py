@@ -225,7 +225,7 @@ def test_a_second_run_has_nothing_to_do(finished):
             | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1}
             | CPU_RATIO,
         ),
-        ("workflow/scripts/plotting.py", {"computed_figure": 6, "thesis_fig10": 1, "cpu_ratio_figure": 1, "report": 1}),
+        ("workflow/scripts/plotting.py", {"computed_figure": 8, "thesis_fig10": 1, "cpu_ratio_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig10.py", {"thesis_fig10": 1, "report": 1}),
         ("workflow/scripts/tables/thesis_tab1.py", {"measured_table": 1, "report": 1}),

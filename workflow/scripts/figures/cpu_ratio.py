@@ -33,8 +33,8 @@ def draw(hosts, here):
     """The figure. hosts: cpu_ratios.of_hosts(). here: id of this host."""
     shown = {host: cells for host, cells in hosts.items() if any(cell.best for cell in cells)}
     unmeasured = [cell for cells in shown.values() for cell in cells if cell.best is None]
-    letters = dict(zip(dict.fromkeys(cell.reason for cell in unmeasured), string.ascii_lowercase, strict=False))
-    notes = _wrapped(_notes(letters, [host for host in hosts if host not in shown]) if shown else [])
+    letters = dict(zip(dict.fromkeys(cell.short for cell in unmeasured), string.ascii_lowercase, strict=False))
+    notes = _wrapped(_notes(letters, bool(shown), [host for host in hosts if host not in (*shown, here)]))
     rows = max(1, len(shown) * len(PANELS) // ACROSS)
     height = 0.6 + 1.45 * rows + plotting.LINE_INCHES * (notes.count("\n") + 1)
     fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=rows, ncols=ACROSS, squeeze=False)
@@ -65,7 +65,7 @@ def _panel(axes, cells, letters):
         if cell.best is None:
             axes.add_patch(plotting.plt.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="white", edgecolor=LINES,
                                                   hatch="////", linewidth=0))  # fmt: skip
-            axes.text(x, y, letters[cell.reason], fontsize=7, ha="center", va="center",
+            axes.text(x, y, letters[cell.short], fontsize=7, ha="center", va="center",
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
             continue
         values[y, x] = cell.best.median
@@ -107,14 +107,15 @@ def _title(host, is_here, cells):
     return f"{where} {host}, lane {lanes}{figure_doubts(stale, older, invalid)}"
 
 
-def _notes(letters, left_out):
-    """Sentences below the maps. letters: {reason: letter}. left_out: hosts without a ratio."""
-    told = [
-        "Above 1 ours is faster; ~: the 95 % interval includes 1",
-        "Bold: the whole interval is at least the target",
-    ]
-    told += [f"{letter}: {reason}" for reason, letter in letters.items()]
-    return told + [f"No ratio on {host}: the table cpu_ratio says why" for host in left_out]
+def _notes(letters, any_ratio, left_out):
+    """Sentences below the maps. letters: {why cells have no ratio: letter}. left_out: other hosts without a ratio."""
+    told = []
+    if any_ratio:
+        told += ["Above 1 ours is faster; ~: the 95 % interval includes 1"]
+        told += ["Bold: the whole interval is at least the target"]
+    told += [f"{letter}: {short}" for short, letter in letters.items()]
+    told += [f"No ratio on {host}" for host in left_out]
+    return told + ["The table cpu_ratio tells the peers, and more of why a ratio is missing"]
 
 
 def _wrapped(notes):
