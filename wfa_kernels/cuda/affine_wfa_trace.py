@@ -30,7 +30,7 @@ def push(block, previous, operation, buffer, first, capacity, used):
 
     buffer: from ``first`` on, ``capacity`` blocks. used: int32[...], how many were asked for in its element 1.
     """
-    block = (uint32(block) << uint32(2)) | uint32(operation)
+    block = uint32((uint32(block) << uint32(2)) | uint32(operation))
     fits = True
     if block >= uint32(_FULL):
         number = cuda.atomic.add(used, 1, 1)
@@ -99,11 +99,11 @@ def blocks_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, 
                 if done & int32(OPERATIONS - 1) == int32(0):
                     waiting += int64(1)
                     empty = max(int32(OPERATIONS) - (operations - done), int32(0))
-                    block = following << uint32(2 * empty)
+                    block = uint32(following << uint32(2 * empty))
                     if done + int32(OPERATIONS) < operations:
                         following = runs[waiting]
                 operation = int32(block >> uint32(30))
-                block <<= uint32(2)
+                block = uint32(block << uint32(2))  # Numba shifts with 64 bits
                 if in_gap and operation == int32(REPLACED):
                     in_gap = False
                 else:
