@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests import cuda_simulator, gpu_cells, naive
+from tests import cuda_simulator, gpu_cells, naive, typed_kernels
 from tests.test_cuda_affine import PENALTIES, check
 from tests.test_cuda_edit import random_pairs
 from wfa_kernels import Affine, AlignError, Edit, PairBatch, PaperDesign, align
@@ -157,6 +157,22 @@ def test_fields_for_other_penalties_are_refused():
     for field in ({"bt_blocks": 0}, {"central_diagonals": 1.5}, {"bt_blocks": True}):
         with pytest.raises(ValueError, match="must be an integer from 1"):
             PaperDesign(**field)
+
+
+def test_operations_make_runs_under_the_types_of_a_gpu():
+    """Numba shifts 32-bit words with 64 bits; a gap's operations end with an X; more than a block of operations."""
+    text, operations = [], []
+    for letter, event in zip("ACGT" * 20, range(80), strict=True):
+        if event % 4 == 1:
+            text.append("T")
+            operations.append(2)
+        elif event % 8 == 4:
+            operations += [3, 2]
+        else:
+            text.append(letter)
+    found = typed_kernels.runs_of("ACGT" * 20, "".join(text), operations)
+    assert naive.check_cigar(("ACGT" * 20).encode(), "".join(text).encode(), found, USUAL) == 20 * 2 + 10 * 4
+    assert found.count("X") == 20 and found.count("D") == 10
 
 
 @pytest.mark.gpu
