@@ -43,7 +43,7 @@ from wfa_kernels.cuda.affine_chunk import make_chunk
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import send_on
-from wfa_kernels.cuda.device import at_least, named, simulated
+from wfa_kernels.cuda.device import is_hopper, named, simulated
 from wfa_kernels.cuda.packing import letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
@@ -52,8 +52,8 @@ from wfa_kernels.result import NO_SCORE
 CHUNK = 32
 #: Threads of a block: one warp.
 BLOCK = 4 if simulated() else 32
-#: Of a thread, so that a processor holds 20 blocks; before Hopper so few are not enough.
-REGISTERS, REGISTERS_FROM = 96, (9, 0)
+#: Of a thread on Hopper, so that a processor holds 20 blocks; for other GPUs' code so few are not enough.
+HOPPER_REGISTERS = 96
 _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array sizes by name only
 _FAR = 2**30
 
@@ -314,4 +314,4 @@ def make_forward(penalties, traced):
                 send_on(queues, after, i)
 
     suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
-    return named(affine_strips, suffix, REGISTERS if at_least(REGISTERS_FROM) else None)
+    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None)

@@ -5,6 +5,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
+#: Major compute capability of an H100 or H200.
+HOPPER = 9
+
 
 def simulated():
     """Whether kernels run in Numba's CUDA simulator (environment variable NUMBA_ENABLE_CUDASIM=1 before import)."""
@@ -46,11 +49,11 @@ def describe():
     return f"{name}, compute capability {'.'.join(map(str, gpu.compute_capability))}"
 
 
-def at_least(capability):
-    """Whether the GPU in use has this compute capability, (major, minor), or a later one."""
+def is_hopper():
+    """Whether the GPU in use has compute capability 9."""
     from numba import cuda
 
-    return not simulated() and available() and cuda.get_current_device().compute_capability >= capability
+    return not simulated() and available() and cuda.get_current_device().compute_capability[0] == HOPPER
 
 
 def named(function, suffix, registers=None):
