@@ -95,13 +95,14 @@ def test_empty_batch(scope):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("design", ["fast", "paper"])
 @pytest.mark.parametrize(
     ("count", "length"), [(1_000_000, 150), (100_000, 1000), (2000, 10_000), pytest.param(20, 60_000, id="long")]
 )
 @pytest.mark.parametrize("error", [0.02, 0.1])
-def test_gpu_agrees_with_the_cpu(count, length, error):
+def test_gpu_agrees_with_the_cpu(design, count, length, error):
     assert device.available() and not device.simulated(), device.describe()
-    gpu_cells.check(gpu_cells.uniform(count, length, error), Affine(2, 3, 1), ("pinned",))
+    gpu_cells.check(gpu_cells.uniform(count, length, error), Affine(2, 3, 1), ("pinned",), design)
 
 
 @pytest.mark.gpu

@@ -176,16 +176,6 @@ def test_operations_make_runs_under_the_types_of_a_gpu():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("count", "length"), [(1_000_000, 150), (100_000, 1000), (2000, 10_000), pytest.param(20, 60_000, id="long")]
-)
-@pytest.mark.parametrize("error", [0.02, 0.1])
-def test_gpu_agrees_with_the_cpu(count, length, error):
-    assert device.available() and not device.simulated(), device.describe()
-    gpu_cells.check(gpu_cells.uniform(count, length, error), Affine(*USUAL), ("pinned",), "paper")
-
-
-@pytest.mark.gpu
 @pytest.mark.parametrize("design", ["paper", PaperDesign(central_diagonals=9), PaperDesign(bt_blocks=40)])
 @pytest.mark.parametrize("penalties", [*PENALTIES, (6, 5, 3), (97, 243, 13)])
 def test_gpu_agrees_with_the_cpu_on_ragged_pairs(design, penalties):

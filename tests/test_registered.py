@@ -98,7 +98,7 @@ def test_memory_that_can_only_be_read_is_asked_for_as_such_first(driver, writeab
 
 def test_a_refusal_is_one_message_that_names_the_other_way(driver, monkeypatch):
     fake = driver(refused=(0, READ_ONLY))
-    monkeypatch.setattr("wfa_kernels.registering.gpu_problem", lambda simulator: None)
+    monkeypatch.setattr("wfa_kernels.api.gpu_problem", lambda simulator: None)
     with pytest.raises(AlignError, match=r"lock 11 bytes .*: CUDA_ERROR_INVALID_VALUE; pin_pairs\(\) copies"):
         register_pairs(batch())
     assert not fake.held and not list(registered._locked)

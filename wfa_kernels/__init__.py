@@ -20,6 +20,7 @@ from wfa_kernels.api import (
     gpu_problem,
     pack_pairs,
     pin_pairs,
+    register_pairs,
     release_gpu_memory,
 )
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
@@ -27,7 +28,6 @@ from wfa_kernels.designs import DesignError, PaperDesign
 from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
-from wfa_kernels.registering import register_pairs
 from wfa_kernels.result import AlignmentResult
 
 __version__ = "0.1.0"

@@ -106,6 +106,21 @@ def pack_pairs(pairs):
     return pinned.pack(pairs)
 
 
+def register_pairs(pairs):
+    """A PairBatch over the same memory, page-locked as long as it lives: what pin_pairs() copies, without the copy.
+
+    pairs: PairBatch, a memory-mapped one too, whose file must not change meanwhile. Raises AlignError where there is no
+    GPU or its driver refuses to lock that memory; pin_pairs() is then the way.
+    """
+    _require_gpu()
+    from wfa_kernels.cuda import registered
+
+    try:
+        return registered.register(pairs)
+    except registered.RegisterError as error:
+        raise AlignError(f"{error}; pin_pairs() copies them") from None
+
+
 def gpu_peak_memory(reset=False):
     """{"device": bytes, "pinned": bytes}: the most that this library held at once on the GPU and page-locked.
 

@@ -75,13 +75,6 @@ def state_vectors(words, planes):
 
 
 @njit
-def group_units(steps, words, lane, vector, planes):
-    """Length of the uint16 array of a group, with what alignment may take."""
-    vectors = state_vectors(words, planes) + 2 * letter_vectors(steps, words, lane)
-    return (vectors + 1) * (vector >> _UNIT_SHIFT)
-
-
-@njit
 def fill_planes(memory, at, words, vector, codes):
     """The state of lanes without a pair, and of cells past the band. codes: see start_codes."""
     width = vector >> _UNIT_SHIFT

@@ -10,8 +10,8 @@ class Levels:
     design: a Design, of ``own`` kernels; count: of all kernels.
     """
 
-    def __init__(self, design, own, count):
-        self.own, self.count, self._design = own, count, design
+    def __init__(self, design, count):
+        self.own, self.count, self._design = len(design.NAMES), count, design
         self.first = design.first_level
 
     def begin(self, longest, every):

@@ -102,6 +102,7 @@ class NativeAdapter(PeerAdapter):
         self._status[both & _holds(pairs, self.reserved)] = UNSUPPORTED
         self._asked = np.flatnonzero((self._status == OK) & both)
         self._pairs = pairs if len(self._asked) == len(pairs) else pairs.take(self._asked)
+        self._letters = int(self._lengths[:, self._asked].sum())
         self._open()
 
     def _open(self):
@@ -130,8 +131,7 @@ class NativeAdapter(PeerAdapter):
         scores, statuses = np.empty(n, np.int32), np.empty(n, np.uint8)
         room = offsets = None
         if self._job.scope == "cigar":
-            letters = int(pairs.pattern_lengths.sum() + pairs.text_lengths.sum())
-            room, offsets = np.empty(letters, np.uint32 if self.runs else np.uint8), np.empty(n + 1, np.int64)
+            room, offsets = np.empty(self._letters, np.uint32 if self.runs else np.uint8), np.empty(n + 1, np.int64)
         arrays = (pairs.pattern, pairs.text, pairs.pattern_offsets, pairs.text_offsets)
         batch = _Batch(*map(_address, arrays), 0, n, *map(_address, (scores, statuses, room, offsets)))
         self._align(self._peer, ctypes.byref(batch))

@@ -103,7 +103,7 @@ class WavebenchGpu(Adapter):
     def sources(self):
         """Every file of the GPU's side and what it imports of the library, but what only the other tool needs."""
         kernels = [path.stem for path in (ROOT / "wfa_kernels/cuda").glob("*.py") if path.stem != "__init__"]
-        found = imported(["api", "registering", *(f"cuda/{stem}" for stem in kernels)], "cuda")
+        found = imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
         others = [part for penalties, parts in _GPU_TOOLS.items() if penalties is not self.penalties for part in parts]
         return tuple(path for path in found if not any(part in path for part in others))
 
