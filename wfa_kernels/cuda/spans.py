@@ -31,13 +31,9 @@ class Spans:
 
         return ended
 
-    def seconds(self, name):
-        """Seconds of the last call during which a part went on for at least one batch, by the GPU's clock."""
-        total, until = 0.0, 0.0
-        for begin, end in sorted((begin, end) for part, _, begin, end in self.timeline() if part == name):
-            total += max(0.0, end - max(begin, until))
-            until = max(until, end)
-        return total
+    def seconds(self, parts):
+        """Seconds of the last call during which one of the parts went on for a batch at least, by the GPU's clock."""
+        return covered((begin, end) for part, _, begin, end in self.timeline() if part in parts)
 
     def timeline(self):
         """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
@@ -48,29 +44,41 @@ class Spans:
         ]
 
 
+def covered(spans):
+    """Length of the union of (begin, end) spans."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
 class Timings(Mapping):
-    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies
-    out. They overlap: their sum is no time of the call.
+    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies out; then
+    time_copies, both ways, and time_compute, packing and the other kernels. They overlap: their sum is no time of the
+    call.
 
     Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
     """
 
-    PARTS = ("time_h2d", "time_pack", "time_kernel", "time_d2h")
+    #: Quantity -> the parts during at least one of which it counts.
+    QUANTITIES = {part: (part,) for part in ("time_h2d", "time_pack", "time_kernel", "time_d2h")} | {
+        "time_copies": ("time_h2d", "time_d2h"),
+        "time_compute": ("time_pack", "time_kernel"),
+    }
 
     def __init__(self, spans):
         self._spans = spans
 
     def __getitem__(self, name):
-        if name not in self.PARTS:
-            raise KeyError(name)
-        return self._spans.seconds(name)
+        return self._spans.seconds(self.QUANTITIES[name])
 
     def spans(self):
         """[(part, batch number, begin, end)] in seconds since the first of them began; see Spans.timeline."""
         return [] if device.simulated() else self._spans.timeline()
 
     def __iter__(self):
-        return iter(() if device.simulated() else self.PARTS)
+        return iter(() if device.simulated() else self.QUANTITIES)
 
     def __len__(self):
         return len(tuple(iter(self)))
