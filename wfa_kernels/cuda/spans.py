@@ -11,11 +11,11 @@ class Spans:
     """Begin and end of parts of the calls of a stream, as events."""
 
     def __init__(self):
-        self._events, self._spans = [], []
+        self._events, self._spans, self._pairs = [], [], []
 
     def clear(self):
         """Forget the last call's; its events are used again."""
-        self._spans = []
+        self._spans, self._pairs = [], []
 
     def begin(self, name, batch, stream):
         """Begin to time what follows on a CUDA stream; the callable that ends it and gives the event of the end."""
@@ -24,6 +24,7 @@ class Spans:
         begin, end = self._events[len(self._spans)]
         begin.record(stream)
         self._spans.append((name, batch.number, begin, end))
+        self._pairs.append(batch.pairs)
 
         def ended():
             end.record(stream)
@@ -42,6 +43,11 @@ class Spans:
             (part, number, cuda.event_elapsed_time(first, begin) / 1e3, cuda.event_elapsed_time(first, end) / 1e3)
             for part, number, begin, end in self._spans
         ]
+
+    def kernels(self):
+        """[(batch number, its pairs, begin, end)] of the batches' kernels but packing, as in timeline()."""
+        with_pairs = zip(self.timeline(), self._pairs, strict=True)
+        return [(batch, pairs, *when) for (part, batch, *when), pairs in with_pairs if part == "time_kernel"]
 
 
 def covered(spans):
@@ -76,6 +82,10 @@ class Timings(Mapping):
     def spans(self):
         """[(part, batch number, begin, end)] in seconds since the first of them began; see Spans.timeline."""
         return [] if device.simulated() else self._spans.timeline()
+
+    def kernels(self):
+        """[(batch number, its pairs, begin, end)] of the batches' kernels but packing; begin, end as in spans()."""
+        return [] if device.simulated() else self._spans.kernels()
 
     def __iter__(self):
         return iter(() if device.simulated() else self.QUANTITIES)

@@ -1,0 +1,107 @@
+"""``occupancy``: how busy this GPU was during a call on long noisy pairs of very different lengths, by stamps of warps.
+
+A call ends when its last pair does: the kernels' tail, in which a few long pairs are left, must not idle the GPU. Every
+warp of every kernel stamps when it began and ended and on which processor it was, by the GPU's clock.
+"""
+
+import statistics
+import time
+
+import numpy as np
+
+from wfa_kernels import Affine, align, release_gpu_memory, watch_gpu_warps
+from workflow.profile import busy
+from workflow.profile.cells import LONG_TAILED, ProfileError, load
+
+PENALTIES = (2, 3, 1)
+#: Calls before those that are timed: the first compiles, the second knows which kernels these pairs need.
+WARM_UP_CALLS = 2
+#: Timed calls, without stamps and with them; of the latter the one of median time is kept.
+CALLS = 3
+BINS = 400
+
+
+def measure(folder, count, say):
+    """The content of occupancy.json: the data set and how() it went. folder, count: see cells.load(). say: callable."""
+    pairs = load(LONG_TAILED, folder, count)
+    say(f"[profile] occupancy: {WARM_UP_CALLS} + {CALLS} calls on {count} pairs")
+    plain = [_call(pairs)[0] for _ in range(WARM_UP_CALLS + CALLS)][WARM_UP_CALLS:]
+    with watch_gpu_warps() as watch:
+        say(f"[profile] the same with stamps: 1 + {CALLS} calls")
+        calls = [_watched(pairs, watch) for _ in range(1 + CALLS)][1:]
+    release_gpu_memory()
+    seconds, result, stamps, spans, batches = sorted(calls, key=lambda call: call[0])[CALLS // 2]
+    lengths = pairs.pattern_lengths
+    return {
+        "dataset": LONG_TAILED.name,
+        "pairs": count,
+        "error": LONG_TAILED.error,
+        "lengths_bp": {"shortest": int(lengths.min()), "mean": float(lengths.mean()), "longest": int(lengths.max())},
+        "penalties": list(PENALTIES),
+        "scope": "cigar",
+        "design": "fast",
+        "input": "pinned",
+        "seconds": seconds,
+        "seconds_without_stamps": statistics.median(plain),
+        "calls": CALLS,
+        "rescued": int(result.rescued),
+    } | how(stamps, spans, batches)
+
+
+def _call(pairs):
+    """(seconds by the host's clock, the result)."""
+    begin = time.perf_counter()
+    result = align(pairs, Affine(*PENALTIES), scope="cigar", device="cuda")
+    return time.perf_counter() - begin, result
+
+
+def _watched(pairs, watch):
+    """(seconds, the result, its stamps, its spans, its batches' kernels)."""
+    watch.clear()
+    seconds, result = _call(pairs)
+    return seconds, result, watch.read(), result.timings.spans(), result.timings.kernels()
+
+
+def how(stamps, spans, batches):
+    """What the stamps and events of one call come to, as JSON.
+
+    stamps: WarpStamps. spans: [(part, batch, begin, end)] in seconds since the call's first event. batches: [(batch, its
+    pairs, begin, end)] of their kernels. Times are seconds since that event: the first kernel of a call is the first
+    batch's packing, and begins with it.
+
+    bin_s: of each bin; kernels: name, warps, at_once (that the GPU holds when it runs nothing else), warps_at_work, the
+    mean of each bin; processors_at_work: mean of each bin, those with a warp at least; busy: their mean part from the
+    first kernel's begin to the last one's end; few_left_s: seconds before that end during which less than half of them
+    were at work.
+    Raises ProfileError where there are no stamps, or not all.
+    """
+    if not len(stamps.begin) or stamps.unstamped:
+        raise ProfileError(f"{len(stamps.begin)} warps left a stamp, {stamps.unstamped} found no room; give fewer pairs")
+    packed = min((begin for part, _, begin, _ in spans if part == "time_pack"), default=0.0)
+    first = stamps.begin.min()
+    begin, end = (1e-9 * (moments - first) + packed for moments in (stamps.begin, stamps.end))
+    last = max(end.max(), *(end_s for *_, end_s in spans))
+    edges = np.linspace(0, last, BINS + 1)
+    at_work = busy.merged(begin, end, stamps.processor)
+    kernels = []
+    for place, name in enumerate(stamps.kernels):
+        of_it = stamps.kernel == place
+        mean = busy.mean_at_work(begin[of_it], end[of_it], edges)
+        kernels.append({"name": name, "warps": int(of_it.sum()), "at_once": int(stamps.at_once[place]),
+                        "warps_at_work": _rounded(mean)})  # fmt: skip
+    enough = busy.last_moment_with(*at_work, -(-stamps.processors // 2))
+    ran = end.max() - begin.min()
+    return {
+        "processors": stamps.processors,
+        "bin_s": last / BINS,
+        "kernels": kernels,
+        "processors_at_work": _rounded(busy.mean_at_work(*at_work, edges)),
+        "busy": float((at_work[1] - at_work[0]).sum() / ran / stamps.processors),
+        "few_left_s": float(ran if enough is None else end.max() - enough),
+        "batches": [{"batch": int(number), "pairs": int(held), "begin_s": float(begin_s), "end_s": float(end_s)}
+                    for number, held, begin_s, end_s in batches],
+    }  # fmt: skip
+
+
+def _rounded(values):
+    return np.round(np.maximum(values, 0), 2).tolist()
