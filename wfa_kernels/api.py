@@ -152,7 +152,7 @@ def gpu_kernel_facts(longest_bp, design="paper", scope="cigar"):
 
 
 @contextmanager
-def watch_gpu_warps(most_warps=1 << 20):
+def watch_gpu_warps(most_warps=1 << 22):
     """Within, each warp of align()'s kernels on a GPU leaves a stamp of when and where it ran, which takes some time.
 
     most_warps: that there is room for. Gives an object with clear(), which forgets the stamps so far, and read(), for

@@ -1,4 +1,4 @@
-"""``python -m workflow.profile``: read from this host's GPU its kernels' counters, a call's timeline, how busy it was."""
+"""``python -m workflow.profile``: read the kernels' counters, a call's timeline and occupancy from this host's GPU."""
 
 import argparse
 import sys

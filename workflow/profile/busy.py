@@ -26,14 +26,15 @@ def merged(begins, ends, places):
 
     begins, ends, places: [n].
     """
+    begins, ends, places = (np.asarray(values) for values in (begins, ends, places))
+    if not len(begins):
+        return begins, ends
     order = np.lexsort((begins, places))
-    found = []
-    for begin, end, place in zip(*(np.asarray(values)[order].tolist() for values in (begins, ends, places)), strict=True):
-        if found and found[-1][2] == place and begin <= found[-1][1]:
-            found[-1][1] = max(found[-1][1], end)
-        else:
-            found.append([begin, end, place])
-    return np.array([row[0] for row in found]), np.array([row[1] for row in found])
+    places = places[order]
+    apart = (places - places[0]) * (ends.max() - begins.min() + 1)  # so that no place's times are among another's
+    begins, ends = begins[order] + apart, np.maximum.accumulate(ends[order] + apart)
+    first = np.append(True, begins[1:] > ends[:-1])
+    return (begins - apart)[first], (ends - apart)[np.append(first[1:], True)]
 
 
 def last_moment_with(begins, ends, least):

@@ -65,9 +65,9 @@ def _watched(pairs, watch):
 def how(stamps, spans, batches):
     """What the stamps and events of one call come to, as JSON.
 
-    stamps: WarpStamps. spans: [(part, batch, begin, end)] in seconds since the call's first event. batches: [(batch, its
-    pairs, begin, end)] of their kernels. Times are seconds since that event: the first kernel of a call is the first
-    batch's packing, and begins with it.
+    stamps: WarpStamps. spans: [(part, batch, begin, end)] in seconds since the call's first event. batches: [(batch,
+    its pairs, begin, end)] of their kernels. Times are seconds since that event: the first kernel of a call packs the
+    first batch, and begins when that part does.
 
     bin_s: of each bin; kernels: name, warps, at_once (that the GPU holds when it runs nothing else), warps_at_work, the
     mean of each bin; processors_at_work: mean of each bin, those with a warp at least; busy: their mean part from the
@@ -76,7 +76,8 @@ def how(stamps, spans, batches):
     Raises ProfileError where there are no stamps, or not all.
     """
     if not len(stamps.begin) or stamps.unstamped:
-        raise ProfileError(f"{len(stamps.begin)} warps left a stamp, {stamps.unstamped} found no room; give fewer pairs")
+        found = f"{len(stamps.begin)} warps left a stamp, {stamps.unstamped} found no room"
+        raise ProfileError(f"occupancy: {found}; give fewer --pairs")
     packed = min((begin for part, _, begin, _ in spans if part == "time_pack"), default=0.0)
     first = stamps.begin.min()
     begin, end = (1e-9 * (moments - first) + packed for moments in (stamps.begin, stamps.end))
