@@ -3,22 +3,24 @@
 import numpy as np
 
 
-def mean_at_work(begins, ends, edges):
+def mean_at_work(begins, ends, edges, weights=None):
     """float64[bins]: how many of these intervals went on, on average, within each bin.
 
-    begins, ends: [n], begins <= ends. edges: [bins + 1], ascending.
+    begins, ends: [n], begins <= ends. edges: [bins + 1], ascending. weights: [n], what each counts for; by default 1.
     """
     edges = np.asarray(edges, float)
-    until = _time_since(begins, edges) - _time_since(ends, edges)
+    weights = np.ones(len(begins)) if weights is None else np.asarray(weights)
+    until = _time_since(begins, weights, edges) - _time_since(ends, weights, edges)
     return np.diff(until) / np.diff(edges)
 
 
-def _time_since(moments, edges):
-    """For each edge, the time since each of the moments before it, summed."""
-    moments = np.sort(np.asarray(moments, float))
-    sums = np.concatenate([[0.0], np.cumsum(moments)])
+def _time_since(moments, weights, edges):
+    """For each edge, the time since each of the moments before it, summed with their weights."""
+    order = np.argsort(moments)
+    moments, weights = np.asarray(moments, float)[order], weights[order]
     before = np.searchsorted(moments, edges)
-    return before * edges - sums[before]
+    counted, summed = (np.concatenate([[0.0], np.cumsum(values)])[before] for values in (weights, weights * moments))
+    return edges * counted - summed
 
 
 def merged(begins, ends, places):
@@ -37,11 +39,14 @@ def merged(begins, ends, places):
     return (begins - apart)[first], (ends - apart)[np.append(first[1:], True)]
 
 
-def last_moment_with(begins, ends, least):
-    """The last moment up to which at least ``least`` (1 or more) of these intervals went on; None if they never did."""
+def last_moment_with(begins, ends, weights, least):
+    """The last moment up to which the weights of the intervals that went on came to ``least`` or more; None: never.
+
+    begins, ends, weights: [n], weights above 0. least: above 0.
+    """
     moments = np.concatenate([begins, ends])
-    changes = np.repeat([1, -1], [len(begins), len(ends)])
+    changes = np.concatenate([weights, np.negative(weights)])
     order = np.lexsort((-changes, moments))  # what begins where another ends takes its place
-    counts = np.cumsum(changes[order])
-    enough = np.flatnonzero(counts >= least)
+    totals = np.cumsum(changes[order])
+    enough = np.flatnonzero(totals >= least - 1e-9)  # sums of fractions are not exact
     return float(moments[order][enough[-1] + 1]) if len(enough) else None

@@ -70,9 +70,10 @@ def how(stamps, spans, batches):
     first batch, and begins when that part does.
 
     bin_s: of each bin; kernels: name, warps, at_once (that the GPU holds when it runs nothing else), warps_at_work, the
-    mean of each bin; processors_at_work: mean of each bin, those with a warp at least; busy: their mean part from the
-    first kernel's begin to the last one's end; few_left_s: seconds before that end during which less than half of them
-    were at work.
+    mean of each bin; processors_at_work: mean of each bin, those with a warp at least; load: of each bin, the part of
+    the GPU that the warps at work take, where one warp takes 1 / at_once, at most 1 (kernels that do not need the same
+    resource could come to more); kernels_s: [begin of the first, end of the last]; in that time, mean_load and
+    mean_processors, as parts, and tail_s, the seconds at its end during which the load was below a half.
     Raises ProfileError where there are no stamps, or not all.
     """
     if not len(stamps.begin) or stamps.unstamped:
@@ -90,19 +91,24 @@ def how(stamps, spans, batches):
         mean = busy.mean_at_work(begin[of_it], end[of_it], edges)
         kernels.append({"name": name, "warps": int(of_it.sum()), "at_once": int(stamps.at_once[place]),
                         "warps_at_work": _rounded(mean)})  # fmt: skip
-    enough = busy.last_moment_with(*at_work, -(-stamps.processors // 2))
-    ran = end.max() - begin.min()
+    weights = 1 / stamps.at_once[stamps.kernel]
+    load = np.minimum(busy.mean_at_work(begin, end, edges, weights), 1)
+    first_s, last_s = float(begin.min()), float(end.max())
+    half = busy.last_moment_with(begin, end, weights, 0.5)
     return {
         "processors": stamps.processors,
         "bin_s": last / BINS,
         "kernels": kernels,
         "processors_at_work": _rounded(busy.mean_at_work(*at_work, edges)),
-        "busy": float((at_work[1] - at_work[0]).sum() / ran / stamps.processors),
-        "few_left_s": float(ran if enough is None else end.max() - enough),
+        "load": _rounded(load),
+        "kernels_s": [first_s, last_s],
+        "mean_load": float(load.sum() * last / BINS / (last_s - first_s)),
+        "mean_processors": float((at_work[1] - at_work[0]).sum() / (last_s - first_s) / stamps.processors),
+        "tail_s": last_s - (first_s if half is None else half),
         "batches": [{"batch": int(number), "pairs": int(held), "begin_s": float(begin_s), "end_s": float(end_s)}
                     for number, held, begin_s, end_s in batches],
     }  # fmt: skip
 
 
 def _rounded(values):
-    return np.round(np.maximum(values, 0), 2).tolist()
+    return np.round(np.maximum(values, 0), 3).tolist()

@@ -1,4 +1,4 @@
-"""Occupancy of a GPU over time on long noisy pairs: warps and processors at work, pairs left, each batch's kernels."""
+"""Occupancy of a GPU over time on long noisy pairs: warps and SMs at work, pairs left, each batch's kernels."""
 
 import textwrap
 
@@ -18,7 +18,7 @@ OTHERS = ("packing, gathering", plotting.GREY)
 DATASETS = {"pacbio_clr": "PacBio CLR"}
 #: Heights of a host's panels, in inches, and of what stands above them.
 PANEL_INCHES = (1.25, 1.0, 0.85)
-TITLE_INCHES = 0.75
+TITLE_INCHES = 0.95
 #: Part of a batch's lane that its bar takes.
 BAR_HEIGHT = 0.8
 
@@ -90,31 +90,29 @@ def _warps(panel, content, edges):
             base = top
     main = max(content["kernels"], key=lambda kernel: sum(kernel["warps_at_work"]))
     held = main["at_once"] / content["processors"]
-    panel.axhline(held, color=plotting.BLACK, linestyle="--", linewidth=0.8, label=f"an SM holds {held:g}")
+    panel.axhline(held, color=plotting.BLACK, linestyle="--", linewidth=0.8, label=f"room on an SM: {held:g}")
     panel.set_ylim(0, 1.45 * max(held, base.max()))  # room for the legend
     panel.set_ylabel("warps on an SM")
     panel.legend(ncols=2, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
 
 
 def _left(panel, content, edges):
-    """Processors at work and pairs left, in percent."""
-    at_work = 100 * np.array(content["processors_at_work"]) / content["processors"]
-    panel.stairs(at_work, edges, color=plotting.BLUE, linewidth=1, label="SMs at work")
+    """The load, processors at work and pairs left, in percent."""
+    at_work = np.array(content["processors_at_work"]) / content["processors"]
+    panel.stairs(100 * at_work, edges, color=plotting.SKY, linewidth=1, label="SMs at work")
+    panel.stairs(100 * np.array(content["load"]), edges, color=plotting.BLACK, linewidth=1, label="load")
     ends = sorted((batch["end_s"] * 1e3, batch["pairs"]) for batch in content["batches"])
-    pairs = sum(held for _, held in ends)
-    times, left = [0.0], [100.0]
-    for end, held in ends:
-        times.append(end)
-        left.append(left[-1] - 100 * held / pairs)
+    done = np.cumsum([0, *(pairs for _, pairs in ends)])
+    left = 100 * (1 - done / done[-1])
+    times = [0, *(end for end, _ in ends)]
     panel.step(times, left, where="post", color=plotting.ORANGE, linewidth=1, label="pairs left")
-    panel.set_ylim(0, 105)
+    panel.set_ylim(0, 140)  # room for the legend
+    panel.set_yticks([0, 50, 100])
     panel.set_ylabel("percent")
-    panel.legend(loc="lower left", borderaxespad=0.1)
-    few = 1e3 * content["few_left_s"]
-    panel.set_title(
-        f"SMs at work: {100 * content['busy']:.1f} % of the time; fewer than half: the last {few:.2g} ms",
-        fontsize=7, loc="left",
-    )  # fmt: skip
+    panel.legend(ncols=3, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
+    load, processors = 100 * content["mean_load"], 100 * content["mean_processors"]
+    told = f"mean load {load:.0f} %, below half for the last {1e3 * content['tail_s']:.3g} ms;\n"
+    panel.set_title(f"{told}SMs at work: {processors:.1f} % on average", fontsize=7, loc="left")
 
 
 def _batches(panel, batches):
