@@ -93,7 +93,7 @@ def blocks_at_once(kernel, threads, shared_bytes):
         return 1
     from numba import cuda
 
-    (compiled,) = kernel.overloads.values()
+    compiled = next(iter(kernel.overloads.values()))
     function = compiled._codelibrary.get_cufunc()
     per_processor = cuda.current_context().get_active_blocks_per_multiprocessor(function, threads, shared_bytes)
     return int(per_processor) * processors()
