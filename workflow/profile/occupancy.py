@@ -80,34 +80,37 @@ def how(stamps, spans, batches):
         found = f"{len(stamps.begin)} warps left a stamp, {stamps.unstamped} found no room"
         raise ProfileError(f"occupancy: {found}; give fewer --pairs")
     packed = min((begin for part, _, begin, _ in spans if part == "time_pack"), default=0.0)
-    first = stamps.begin.min()
-    begin, end = (1e-9 * (moments - first) + packed for moments in (stamps.begin, stamps.end))
-    last = max(end.max(), *(end_s for *_, end_s in spans))
-    edges = np.linspace(0, last, BINS + 1)
-    at_work = busy.merged(begin, end, stamps.processor)
-    kernels = []
-    for place, name in enumerate(stamps.kernels):
-        of_it = stamps.kernel == place
-        mean = busy.mean_at_work(begin[of_it], end[of_it], edges)
-        kernels.append({"name": name, "warps": int(of_it.sum()), "at_once": int(stamps.at_once[place]),
-                        "warps_at_work": _rounded(mean)})  # fmt: skip
+    begin, end = (1e-9 * (moments - stamps.begin.min()) + packed for moments in (stamps.begin, stamps.end))
+    first, last = float(begin.min()), float(end.max())
+    edges = np.linspace(0, max(last, *(end_s for *_, end_s in spans)), BINS + 1)
+    bin_s, at_work = float(edges[1]), busy.merged(begin, end, stamps.processor)
     weights = 1 / stamps.at_once[stamps.kernel]
     load = np.minimum(busy.mean_at_work(begin, end, edges, weights), 1)
-    first_s, last_s = float(begin.min()), float(end.max())
     half = busy.last_moment_with(begin, end, weights, 0.5)
     return {
         "processors": stamps.processors,
-        "bin_s": last / BINS,
-        "kernels": kernels,
+        "bin_s": bin_s,
+        "kernels": [_kernel(stamps, place, begin, end, edges) for place in range(len(stamps.kernels))],
         "processors_at_work": _rounded(busy.mean_at_work(*at_work, edges)),
         "load": _rounded(load),
-        "kernels_s": [first_s, last_s],
-        "mean_load": float(load.sum() * last / BINS / (last_s - first_s)),
-        "mean_processors": float((at_work[1] - at_work[0]).sum() / (last_s - first_s) / stamps.processors),
-        "tail_s": last_s - (first_s if half is None else half),
+        "kernels_s": [first, last],
+        "mean_load": float(load.sum() * bin_s / (last - first)),
+        "mean_processors": float((at_work[1] - at_work[0]).sum() / (last - first) / stamps.processors),
+        "tail_s": last - (first if half is None else half),
         "batches": [{"batch": int(number), "pairs": int(held), "begin_s": float(begin_s), "end_s": float(end_s)}
                     for number, held, begin_s, end_s in batches],
     }  # fmt: skip
+
+
+def _kernel(stamps, place, begin, end, edges):
+    """One kernel's part of how()."""
+    of_it = stamps.kernel == place
+    return {
+        "name": stamps.kernels[place],
+        "warps": int(of_it.sum()),
+        "at_once": int(stamps.at_once[place]),
+        "warps_at_work": _rounded(busy.mean_at_work(begin[of_it], end[of_it], edges)),
+    }
 
 
 def _rounded(values):
