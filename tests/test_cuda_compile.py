@@ -60,7 +60,7 @@ def kernels():
             kernel = affine_bits.make_kernel(AFFINE, band, traced)
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         strips = affine_strips.make_forward(AFFINE, traced)
-        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 4, numbers, words, pairs)
+        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
