@@ -22,8 +22,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
     kernels. strips: (threads of a pair, reach) of those in place of the design's. rate: of AffineDesign, to begin with.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
-    CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
+    (of them, as the result has it), "batches" (pairs of each), "rates" (that AffineDesign learned of each)}. A rescued
+    pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a name,
+    or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -84,14 +85,18 @@ def main():
     affine_design.STRIPS = request["strips"] or affine_design.STRIPS
     affine_design.AffineDesign.rate = request["rate"]
     traced = request["scope"] == "cigar"
-    rescued, batches = [], []
-    send = stream.Stream._send
+    rescued, batches, rates = [], [], []
+    send, learn = stream.Stream._send, affine_design.AffineDesign.learn
 
     def watched(self, batch):
         batches.append(batch.pairs)
         send(self, batch)
 
-    stream.Stream._send = watched
+    def listening(self, number):
+        rates.append(number)
+        learn(self, number)
+
+    stream.Stream._send, affine_design.AffineDesign.learn = watched, listening
 
     def rescue(rows):
         rescued.extend(rows.tolist())
@@ -115,6 +120,7 @@ def main():
         "rescued": rescued,
         "count": result.rescued,
         "batches": batches,
+        "rates": rates,
     }
     json.dump(answer, sys.stdout)
 

@@ -68,9 +68,12 @@ def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
     check(pairs, answer, penalties)
 
 
-@pytest.mark.parametrize("rate", [1, 330, 341, 400])
+@pytest.mark.parametrize("rate", [1, 64 * 338, 64 * 342])
 def test_pairs_over_their_likely_limit_are_tried_again(rate):
-    """A limit of 64 + rate / 1024 a letter: at 330 and 341 just not and just above the cost of 98 mismatches, 196."""
+    """A limit of 64 + rate / 65536 a letter: of 400 letters the latter two give 196, which 98 mismatches cost, and 197.
+
+    The dearest of its letters are 190 mismatches and 10 letters, 393; rates are rounded up.
+    """
     pairs = [mismatches(count, 200) for count in (60, 98, 99)] + [(b"", b""), (b"A" * 190, b"C" * 200)]
     for scope in ("score", "cigar"):
         answer = cuda_simulator.align(
@@ -78,6 +81,7 @@ def test_pairs_over_their_likely_limit_are_tried_again(rate):
             strips=[(2, 4), (2, 32)], rate=rate,
         )  # fmt: skip
         check(pairs, answer, (2, 3, 1))
+        assert max(answer["rates"]) == (393 + 1 - 64) * 65536 // 390 + 2
 
 
 def test_the_rate_of_a_batch_is_what_its_pairs_need():

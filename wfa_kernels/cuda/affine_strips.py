@@ -20,7 +20,7 @@ g, so beside the border, where a neighbour outside is dear, costs are too high; 
 begins where the strip does, and in the last chunk up to the one that begins where the strip above ends.
 
 All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
-tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 1024 letters of both its
+tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 65536 letters of both its
 sequences, or it is tried again without.
 
 Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a chunk hands down is complete a chunk
@@ -62,9 +62,8 @@ _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array s
 _FAR = 2**30
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
-#: Highest rate: times the letters of the longest pair it fits 32 bits.
-HIGHEST_RATE = 8191
-_LETTER_BITS = 10  # 1024 letters, which a rate is for
+HIGHEST_RATE = 2**24
+_LETTER_BITS = 16  # 65536 letters, which a rate is for
 
 
 @cuda.jit(device=True, inline="always")
@@ -115,7 +114,7 @@ def _progress(told, strip):
 @cuda.jit(device=True, inline="always")
 def _limit_by(rate, letters):
     """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
-    likely = int32(TOLERANCE) + ((letters * rate) >> int32(_LETTER_BITS))
+    likely = int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(_LETTER_BITS))
     return likely if rate > int32(0) else int32(_FAR)
 
 
