@@ -215,7 +215,7 @@ def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
 
 def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
     monkeypatch.setattr(one_race, "ENOUGH", -1)
-    _, card, _ = arena(["honest"], scopes=["score"])
+    _, card, _ = arena(["honest"], scopes=["score"], race_seconds=400)
     assert card["rounds"] == {"cpu": 6}, "all rounds fit"
     passed, admit = [0], one_race.Race._admit
 
@@ -225,7 +225,7 @@ def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
 
     monkeypatch.setattr(one_race.Race, "_admit", slow_admission)
     monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
-    _, card, _ = arena(["honest", "score-only"], scopes=["score"])
+    _, card, _ = arena(["honest", "score-only"], scopes=["score"], race_seconds=400)
     assert card["rounds"] == {"cpu": 5}, "no more than the fewest"
 
 
