@@ -252,6 +252,6 @@ def test_bundle_goes_round(arena, tmp_path):
     (tmp_path / "out" / "small.parquet").rename(placed / "small.parquet")
     nothing = (tmp_path / "none", tmp_path / "none")
     assert bundle.export(tmp_path / "samples", tmp_path / "b.zip", *nothing) == (1, 0)
-    assert bundle.take(tmp_path / "b.zip", tmp_path / "recorded") == (1, 0)
+    assert bundle.take(tmp_path / "b.zip", tmp_path / "recorded") == (1, 0, 0)
     moved = tmp_path / "recorded" / "testhost" / "test" / "fake" / "small.parquet"
     assert moved.read_bytes() == (placed / "small.parquet").read_bytes()

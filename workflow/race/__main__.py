@@ -66,8 +66,9 @@ def main(arguments=None):
             races, profiles = bundle.export(asked.samples, asked.out, asked.profiles, asked.recorded)
             print(f"{races} races and {profiles} profiles written to {asked.out}")
         else:
-            races, profiles = bundle.take(asked.bundle, asked.recorded)
-            print(f"{races} races and {profiles} profiles added to {asked.recorded}")
+            races, profiles, replaced = bundle.take(asked.bundle, asked.recorded)
+            others = f", {replaced} of them in the place of others" if replaced else ""
+            print(f"{races} races and {profiles} profiles added to {asked.recorded}{others}")
     except (engine.EngineError, bundle.BundleError, AlignError, PairsError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
