@@ -1,5 +1,8 @@
 """What the engine is given: files with mistakes, folders, data sets that are not there."""
 
+import shutil
+from types import SimpleNamespace
+
 import pytest
 import yaml
 
@@ -79,6 +82,23 @@ def test_a_data_set_without_a_file_is_named(arena, tmp_path, capsys):
     assert f"not raced, {tmp_path / 'data'} holds no pair file of: large, huge" in capsys.readouterr().err
     assert run_fake(tmp_path, "--host", "testhost", "--datasets", "small") == 0
     assert "not raced" not in capsys.readouterr().err
+
+
+def test_no_race_begins_that_would_end_after_the_time_limit(arena, tmp_path, monkeypatch, capsys):
+    arena(["honest"], scopes=["score"])
+    for name in ("b", "c"):
+        shutil.copy(tmp_path / "data/small.arrow", tmp_path / f"data/{name}.arrow")
+    raced, clock = [], [0]
+
+    def race(_conductor, dataset, *_):
+        raced.append(dataset)
+        clock[0] += 100
+
+    monkeypatch.setattr(engine, "_race_once", race)
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    assert run_fake(tmp_path, "--datasets", "small,b,c", "--time-limit", "250") == 3 and raced == ["small", "b"]
+    assert "stopped by its time limit with 1 data sets to go" in capsys.readouterr().err
+    assert run_fake(tmp_path, "--datasets", "small,b,c", "--time-limit", "350") == 0 and len(raced) == 5
 
 
 def run_fake(tmp_path, *further):
