@@ -84,6 +84,15 @@ def test_a_data_set_without_a_file_is_named(arena, tmp_path, capsys):
     assert "not raced" not in capsys.readouterr().err
 
 
+def test_a_commit_that_is_none_is_one_message_before_the_races(arena, tmp_path, capsys, monkeypatch):
+    arena(["honest"], scopes=["score"])
+    for named, code in (("pending", 2), ("012345g", 2), ("0123abc", 0), ("0123abc+dirty", 0), ("unknown", 0)):
+        monkeypatch.setenv("WAVEBENCH_COMMIT", named)
+        assert run_fake(tmp_path, "--host", "testhost") == code
+        message = f"error: WAVEBENCH_COMMIT must be a commit of 7 to 40 hex digits, or unknown, not '{named}'"
+        assert (message in capsys.readouterr().err) == (code == 2)
+
+
 def test_no_race_begins_that_would_end_after_the_time_limit(arena, tmp_path, monkeypatch, capsys):
     arena(["honest"], scopes=["score"])
     for name in ("b", "c"):

@@ -36,6 +36,7 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     if host and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", host):
         raise EngineError(f"--host {host!r}: must be a name of letters, digits, '_', '.' and '-'")
     host = host or host_id()
+    provenance.commit()  # a bad one is told before the first race
     for folder in (out, store):
         _require_writable(folder)
     if absent:
