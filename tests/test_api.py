@@ -253,6 +253,14 @@ def test_broken_seq_files_name_the_file(tmp_path, content, message):
     assert done.returncode == 2 and "broken.seq" in done.stderr and message in done.stderr
 
 
+def test_a_file_that_may_be_cut_off_is_a_warning_in_one_line(tmp_path):
+    (tmp_path / "cut.seq").write_bytes(b">ACGT\n<AC")
+    done = command("align", tmp_path / "cut.seq", "--edit")
+    assert done.returncode == 0 and done.stdout.splitlines()[1:] == ["0\t2\t*\tok"]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("warning: ") and "cut.seq: line 2: no line end" in line
+
+
 def test_a_closed_pipe_is_no_error(seq):
     done = subprocess.run(
         f"{sys.executable} -m wfa_kernels align {seq} --edit | head -1",

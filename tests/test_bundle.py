@@ -55,13 +55,24 @@ def test_a_bundle_carries_the_samples_and_the_profiles_of_its_hosts(results, cap
     assert not list(results.glob("*.part"))
 
 
+def test_an_import_says_how_many_files_it_replaced(results, capsys):
+    bundle.export(results / "samples", results / "b.zip", results / "profile", results / "none")
+    command = ["import", str(results / "b.zip"), "--recorded", str(results / "there")]
+    (results / "there" / RACE).parent.mkdir(parents=True)
+    (results / "there" / RACE).write_bytes(b"an older race")
+    assert main(command) == main(command) == 0
+    first, again = capsys.readouterr().out.splitlines()
+    assert first == f"1 races and 1 profiles added to {results / 'there'}, 1 of them in the place of others"
+    assert again == f"1 races and 1 profiles added to {results / 'there'}"
+
+
 def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
     chosen = [next(RECORDED.glob("*/lite/thesis_tab8/*.parquet")), *RECORDED.glob("*/profile/*.json")]
     for path in chosen:
         (tmp_path / "of" / path.relative_to(RECORDED)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / "of" / path.relative_to(RECORDED))
     shutil.make_archive(str(tmp_path / "b"), "zip", tmp_path / "of")
-    assert bundle.take(tmp_path / "b.zip", tmp_path / "there") == (1, len(chosen) - 1)
+    assert bundle.take(tmp_path / "b.zip", tmp_path / "there") == (1, len(chosen) - 1, 0)
     assert files_in(tmp_path / "there") == files_in(tmp_path / "of")
 
 

@@ -342,6 +342,13 @@ def test_the_readme_names_the_tables_and_figures_that_are_drawn():
     ) in " ".join((ROOT / "README.md").read_text().split())
 
 
+def test_every_race_has_a_node_of_a_cluster_to_itself():
+    asked = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())["set-resources"]
+    races = {name: of for name, of in asked.items() if name.startswith("race_")}
+    assert set(races) == {f"race_{path.stem}" for path in (ROOT / "config/experiments").glob("*.yaml")}
+    assert all("--exclusive" in of["slurm_extra"] and of["mem_mb"] >= 64000 for of in races.values())
+
+
 def test_the_plan_names_real_rows_that_nothing_uses(project):
     real_data(project, ("a", "pacbio_clr", "map-pb"), ("b", "nanopore", "map-ont"))
     change(project, TAB9, datasets=["illumina_150", "nanopore"])

@@ -59,12 +59,19 @@ GZIPPED_TWICE = gzip.compress(SEQ[:11], mtime=0) + gzip.compress(SEQ[11:], mtime
 
 @pytest.mark.parametrize(
     "content",
-    [SEQ, SEQ.rstrip(b"\n"), SEQ.replace(b"\n", b"\r\n"), SEQ + b"\n\n", GZIPPED, GZIPPED_TWICE],
-    ids=["plain", "no final newline", "CRLF", "blank lines at the end", "gzip", "gzip of two members"],
+    [SEQ, SEQ.replace(b"\n", b"\r\n"), SEQ + b"\n\n", GZIPPED, GZIPPED_TWICE],
+    ids=["plain", "CRLF", "blank lines at the end", "gzip", "gzip of two members"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["x.seq", "misnamed.fa"])
+@pytest.mark.filterwarnings("error")
 def test_seq_variants(tmp_path, content, name):
     assert pairs_of(read_pairs(write(tmp_path / name, content))) == EXPECTED
+
+
+def test_a_last_line_that_does_not_end_is_read_with_a_warning(tmp_path):
+    path = write(tmp_path / "x.seq", SEQ.rstrip(b"\n"))
+    with pytest.warns(UserWarning, match=rf"x.seq: line {2 * len(EXPECTED)}: no line end; if the file was cut off"):
+        assert pairs_of(read_pairs(path)) == EXPECTED
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"])

@@ -120,6 +120,14 @@ def test_the_page_and_the_tidy_file(tmp_path):
     rows = read_csv(f"{out}.tidy.csv")
     assert list(rows[0]) == TIDY_COLUMNS and len(rows) == (3 + 3 + 1) * len(kernel_metrics.METRICS)
     assert all(bool(row["value"]) == (row["status"] == "ok") for row in rows)
+    times = [row for row in rows if row["quantity"].startswith("time_") or row["quantity"] == "kernel_time"]
+    assert {row["unit"] for row in times} == {"s"} and "ms" not in {row["unit"] for row in rows}
+    thesis = next(row for row in times if row["source"] == "paper" and row["value"])
+    assert (thesis["tool"], thesis["variant"], thesis["value"]) == ("eWFA-GPU", "", "0.01727")
+    ours = {row["quantity"]: row for row in rows if row["host"] == "h200-16c" and row["dataset"] == "uniform_1000_e2"}
+    assert (ours["time_kernel"]["tool"], ours["time_kernel"]["variant"]) == ("wavebench-edit", "paper")
+    assert (ours["time_kernel"]["length_bp"], ours["time_kernel"]["error"]) == ("1000", "0.02")
+    assert (ours["time_kernel"]["value"], ours["kernel_time"]["value"]) == ("0.0225", "0.01234")
     quantities = [metric.quantity for metric in kernel_metrics.METRICS]
     assert len(set(quantities)) == len(quantities)
 

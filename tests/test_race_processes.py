@@ -1,4 +1,4 @@
-"""Runs of the engine as processes: two at once, and one that is killed."""
+"""The engine's processes: two runs at once, one that is killed, and what they leave behind."""
 
 import os
 import signal
@@ -48,6 +48,12 @@ def test_two_runs_of_the_engine_never_overlap(arena, tmp_path):
         for process in filter(None, (first, second)):
             process.kill()
             process.communicate()
+
+
+def test_a_race_leaves_no_files_of_a_tool_that_dies(arena, tmp_path):
+    arena(["honest", "crasher"], scopes=["score"])
+    left = [Path(name) for name in (tmp_path / "left").read_text().split()]
+    assert left and not [path for path in left if path.exists() or path.parent.exists()]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import warnings
 
 import click
 from tqdm import tqdm
@@ -38,6 +39,15 @@ def _bytes(_context, _parameter, text):
         return int(float(number) * _UNITS[unit])
     except (KeyError, ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G") from None
+
+
+def _read(pairs, texts, keep_case):
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        batch = read_pairs(pairs, texts, uppercase=not keep_case)
+    for doubt in doubts:
+        click.echo(f"warning: {doubt.message}", err=True)
+    return batch
 
 
 @contextlib.contextmanager
@@ -111,7 +121,7 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
       cat pairs.seq | python -m wfa_kernels align - --edit > out.tsv
     """
     penalties = _penalties(edit, affine)
-    batch = read_pairs(pairs, texts, uppercase=not keep_case)
+    batch = _read(pairs, texts, keep_case)
     show = not quiet and sys.stderr.isatty()
     with _output(output) as sink:
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:

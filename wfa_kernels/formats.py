@@ -1,9 +1,9 @@
 """Readers and writers of pair files: ``.seq``, two FASTA or FASTQ files in parallel, Arrow.
 
 A ``.seq`` file has two lines a pair: ``>PATTERN`` and ``<TEXT`` (WFA's format; either may be empty). Its last line may
-lack a line end unless the text is empty: a file that ends in a bare ``<`` was cut off. FASTA sequences may run over
-several lines; FASTQ records have four lines. All three may be gzipped and may end lines with CRLF. What a file is, is
-read from its first bytes, not from its name.
+lack a line end, with a warning, unless the text is empty: a file that ends in a bare ``<`` was cut off. FASTA sequences
+may run over several lines; FASTQ records have four lines. All three may be gzipped and may end lines with CRLF. What a
+file is, is read from its first bytes, not from its name.
 
 Two passes over the bytes, so that the flat buffers are allocated once at their exact size: read_pairs() takes 1.0 to
 1.8 s for 1M x 150 bp pairs, one core of two shared ones, its scans compiled.
@@ -12,6 +12,7 @@ Two passes over the bytes, so that the flat buffers are allocated once at their 
 import gzip
 import os
 import sys
+import warnings
 import zlib
 from dataclasses import dataclass
 
@@ -53,7 +54,8 @@ def read_pairs(path, text_path=None, uppercase=True, format=None):
 
     ``-`` is .seq on standard input. uppercase: ASCII letters a-z become A-Z; an Arrow file without any is still
     memory-mapped without a copy. format: one of FORMATS, instead of looking at the first bytes.
-    Raises PairsError, with the file, the line and what is allowed, for anything that is not such a file.
+    Raises PairsError, with the file, the line and what is allowed, for anything that is not such a file. Warns of a
+    .seq file whose last line does not end: it may have been cut off within the text.
     """
     if format is not None and format not in FORMATS:
         raise PairsError(f"unknown format {format!r}: one of {', '.join(FORMATS)}")
@@ -168,6 +170,8 @@ def _read_seq(data, path, uppercase, ended):
         )
     if not ended and data[-2] == scan.NEWLINE:
         raise PairsError(f"{path}: line {lines}: the file is cut off after '<'; an empty text needs its line end")
+    if not ended:
+        warnings.warn(f"{path}: line {lines}: no line end; if the file was cut off, this text is short", stacklevel=3)
     pattern, text = np.empty(pattern_bytes, np.uint8), np.empty(text_bytes, np.uint8)
     pattern_offsets, text_offsets = np.zeros(lines // 2 + 1, np.int64), np.zeros(lines // 2 + 1, np.int64)
     line = scan.fill_seq(data, uppercase, pattern, pattern_offsets, text, text_offsets)

@@ -1,6 +1,7 @@
 """Tools with a known character, to see what the race makes of them. Found through WAVEBENCH_ALIGNERS."""
 
 import os
+import tempfile
 import time
 
 import numpy as np
@@ -162,9 +163,13 @@ class Learner(Honest):
 
 
 class Crasher(Honest):
-    """Its process ends."""
+    """Its process ends and leaves a file."""
 
     tool = "crasher"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        note("left", tempfile.mkstemp()[1])
 
     def run(self):
         os._exit(7)

@@ -12,6 +12,7 @@ from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
 from workflow.profile import kernels, occupancy, once, record, timeline  # noqa: E402
 from workflow.profile.cells import ProfileError  # noqa: E402
 from workflow.race.lock import host_lock  # noqa: E402
+from workflow.race.provenance import CommitError, commit  # noqa: E402
 
 MEASURES = {"kernels": kernels.measure, "timeline": timeline.measure, "occupancy": occupancy.measure}
 #: Pairs where their number is not told; `occupancy` takes long ones.
@@ -61,11 +62,12 @@ def main(arguments=None):
             once.run(asked.data, asked.pairs)
             return 0
         record.require_writable(asked.out)
+        commit()  # a bad one is told before the work
         with host_lock():
             content = MEASURES[asked.command](asked.data, asked.pairs, _say)
             record.write(asked.out, asked.command, content, asked.host)
         _say(f"[profile] {asked.out} written")
-    except (ProfileError, AlignError, PairsError, SimulationError) as error:
+    except (ProfileError, CommitError, AlignError, PairsError, SimulationError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

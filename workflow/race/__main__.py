@@ -12,6 +12,7 @@ from wfa_kernels import AlignError, PairsError  # noqa: E402
 from workflow.aligners import ToolConfigError  # noqa: E402
 from workflow.race import bundle, engine, host  # noqa: E402
 from workflow.race.oracle import OracleError  # noqa: E402
+from workflow.race.provenance import CommitError  # noqa: E402
 
 
 def _parser():
@@ -66,9 +67,10 @@ def main(arguments=None):
             races, profiles = bundle.export(asked.samples, asked.out, asked.profiles, asked.recorded)
             print(f"{races} races and {profiles} profiles written to {asked.out}")
         else:
-            races, profiles = bundle.take(asked.bundle, asked.recorded)
-            print(f"{races} races and {profiles} profiles added to {asked.recorded}")
-    except (engine.EngineError, bundle.BundleError, AlignError, PairsError, ToolConfigError) as error:
+            races, profiles, replaced = bundle.take(asked.bundle, asked.recorded)
+            others = f", {replaced} of them in the place of others" if replaced else ""
+            print(f"{races} races and {profiles} profiles added to {asked.recorded}{others}")
+    except (engine.EngineError, bundle.BundleError, CommitError, AlignError, PairsError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OracleError as error:

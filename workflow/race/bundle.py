@@ -57,16 +57,19 @@ def _write_zip(out, files):
 
 
 def take(bundle, recorded):
-    """Unpack a bundle under ``recorded/``, unedited; (races, profiles), how many. Nothing is written when any is bad.
+    """Unpack a bundle under ``recorded/``, unedited; (races, profiles, replaced), how many: of them those that took the
+    place of another file. Nothing is written when any is bad.
 
     A file appears whole or not at all, also when this process is killed.
     """
     content = _content(bundle)
     for name, data in content.items():
         _check(bundle, name, data)
+    replaced = 0
     try:
         for name, data in content.items():
             target = Path(recorded, name)
+            replaced += target.exists() and target.read_bytes() != data
             target.parent.mkdir(parents=True, exist_ok=True)
             beside = Path(f"{target}.{os.getpid()}.part")
             beside.write_bytes(data)
@@ -74,7 +77,7 @@ def take(bundle, recorded):
     except OSError as error:
         raise BundleError(f"{recorded}: cannot be written ({error.strerror})") from None
     races = sum(name.endswith(".parquet") for name in content)
-    return races, len(content) - races
+    return races, len(content) - races, replaced
 
 
 def _content(bundle):

@@ -32,12 +32,15 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     adapters = aligners.load()
     plan = make_plan(experiment_path, lane_path, list(adapters))
-    paths = _dataset_paths(experiment_path, data, datasets)
+    paths, absent = _dataset_paths(experiment_path, data, datasets)
     if host and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", host):
         raise EngineError(f"--host {host!r}: must be a name of letters, digits, '_', '.' and '-'")
     host = host or host_id()
+    provenance.commit()  # a bad one is told before the first race
     for folder in (out, store):
         _require_writable(folder)
+    if absent:
+        say(f"[{plan.experiment}] not raced, {data} holds no pair file of: {', '.join(absent)}")
     begin, longest = time.monotonic(), 0.0
     with host_lock(), Conductor(plan, adapters, os.path.join(store, "exact"), say) as conductor:
         for done, (dataset, path) in enumerate(paths.items()):
@@ -64,7 +67,10 @@ def _require_writable(folder):
 
 
 def _dataset_paths(experiment_path, data, datasets):
-    """{dataset: path}; by default the experiment's data sets that are there. Each is opened before the first race."""
+    """({dataset: path}, those of the experiment without a file where none were asked for by name).
+
+    Each file is opened before the first race.
+    """
     known = load_experiment(experiment_path)["datasets"]
     named = datasets or [d for d in known if (Path(data) / f"{d}.arrow").exists()]
     if not named:
@@ -73,7 +79,7 @@ def _dataset_paths(experiment_path, data, datasets):
     for path in paths.values():
         if not len(PairBatch.from_arrow(path)):
             raise PairsError(f"{path}: holds no pairs")
-    return paths
+    return paths, [] if datasets else [d for d in known if d not in paths]
 
 
 def _race_once(conductor, dataset, path, host, store, out):
@@ -179,9 +185,17 @@ def _verdict_fields(verdict):
 def _summary(records, card):
     answered = [r for r in records.values() if r.status == "ok"]
     rounds = ", ".join(f"{n} rounds" + (f" ({d})" if d != "cpu" else "") for d, n in card["rounds"].items())
-    wrong = sum(1 for r in answered if r.verdict.recall_native not in (None, 1.0))
     parts = [f"{len(answered)} of {len(records)} cells timed", rounds or "no rounds"]
-    parts.append(f"{wrong} with wrong answers" if wrong else "all answers right")
+    parts += _found([record.verdict for record in answered])
     if not card["valid"]:
         parts.append("INVALID: twins uneven")
     return "; ".join(parts)
+
+
+def _found(verdicts):
+    """What verification found, in words."""
+    wrong = sum(v.recall_native not in (None, 1.0) for v in verdicts)
+    unknown = sum(v.judged < v.answered for v in verdicts)
+    parts = [f"{wrong} with wrong answers"] if wrong else []
+    parts += [f"{unknown} with answers that were not verified"] if unknown else []
+    return parts or ["all answers right" if any(v.answered for v in verdicts) else "no answers"]

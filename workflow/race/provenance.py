@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 from datetime import UTC, datetime
 
@@ -18,10 +19,20 @@ PROCEDURE = 3
 COMMIT_VARIABLE = "WAVEBENCH_COMMIT"
 
 
+class CommitError(ValueError):
+    """What the variable names is no commit; the text says what is allowed."""
+
+
 def commit():
-    """Commit of the checkout, with ``+dirty`` when tracked files differ from it; "unknown" outside git."""
-    if os.environ.get(COMMIT_VARIABLE):
-        return os.environ[COMMIT_VARIABLE]
+    """Commit of the checkout, with ``+dirty`` when tracked files differ from it; "unknown" outside git.
+
+    Raises CommitError where WAVEBENCH_COMMIT names something else: samples keep it for ever.
+    """
+    named = os.environ.get(COMMIT_VARIABLE)
+    if named:
+        if not re.fullmatch(r"[0-9a-f]{7,40}(\+dirty)?|unknown", named):
+            raise CommitError(f"{COMMIT_VARIABLE} must be a commit of 7 to 40 hex digits, or unknown, not {named!r}")
+        return named
     try:
         head = _git("rev-parse", "--short=12", "HEAD")
         return head + ("+dirty" if _git("status", "--porcelain", "--untracked-files=no") else "")

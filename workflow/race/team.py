@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from multiprocessing.connection import Connection
 
 import psutil
@@ -34,10 +35,13 @@ class Worker:
     def __init__(self, tool, device="cpu", processes=1, threads=1):
         ours, theirs = socket.socketpair()
         memory = int(psutil.virtual_memory().total * MEMORY_SHARE / processes) if device == "cpu" else 0
+        # What the tool's programs read and write: a process that is killed cannot remove its files.
+        self.scratch = tempfile.TemporaryDirectory(prefix="wavebench-", ignore_cleanup_errors=True)
+        limits = dict.fromkeys(_THREAD_COUNTS, str(threads))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory), str(threads)],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,  # the answers go over the socket
-            env={**os.environ, **dict.fromkeys(_THREAD_COUNTS, str(threads))}, start_new_session=True,
+            env={**os.environ, **limits, "TMPDIR": self.scratch.name}, start_new_session=True,
         )  # fmt: skip
         theirs.close()
         self.opened = None  # path of the data set it holds
@@ -65,7 +69,12 @@ class Worker:
         return value
 
     def stop(self):
-        """End the process; its exit code, or minus the signal that had ended it."""
+        """End the process and remove its files; its exit code, or minus the signal that had ended it."""
+        code = self._end()
+        self.scratch.cleanup()
+        return code
+
+    def _end(self):
         self.pipe.close()
         try:
             return self.process.wait(timeout=0.5)

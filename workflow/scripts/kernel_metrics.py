@@ -183,11 +183,18 @@ def csv_rows(id_, columns):
 
 
 def tidy_rows(rows):
-    """The same with the columns of every tidy file: what has no column of its own stands in the note."""
+    """The same with the columns of every tidy file, times in seconds: what has no column of its own is in the note."""
     for row in rows:
         note = "; ".join(filter(None, [row["column"], row["note"]]))
         kept = {k: v for k, v in row.items() if k not in ("metric", "column", "kernel")}
-        yield kept | {"tool": "wavebench-edit", "variant": "paper", "scope": "cigar", "metric": "edit", "note": note}
+        tool = ("eWFA-GPU", "") if row["source"] == "paper" else ("wavebench-edit", "paper")
+        kept |= {"tool": tool[0], "variant": tool[1], "scope": "cigar", "metric": "edit", "note": note}
+        if row["unit"] == "ms":
+            kept |= {"unit": "s", "value": f"{float(row['value']) / 1e3:.9g}" if row["value"] else ""}
+        if row["dataset"]:
+            _, length, error = row["dataset"].split("_")
+            kept |= {"length_bp": length, "error": f"{float(error[1:]) / 100:g}"}
+        yield kept
 
 
 def command(id_, title, caption):

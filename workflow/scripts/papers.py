@@ -49,14 +49,14 @@ def read(path):
     """{(row, column): {"time" | quantity: PaperValue}} of one file, in its order.
 
     Every quantity in a unit of time is named "time": each of these tables times one thing, which its layout names.
-    Raises PapersError for a missing file or other columns.
+    Raises PapersError for a missing file, other columns, or a time that is neither a number nor one of WORDS.
     """
     try:
         with open(path, newline="", encoding="utf-8") as lines:
             reader = csv.DictReader(lines)
             if reader.fieldnames != COLUMNS:
                 raise PapersError(f"{path}: columns must be {','.join(COLUMNS)}, not {reader.fieldnames}")
-            rows = list(reader)
+            rows = [_checked(row, f"{path}: line {reader.line_num}") for row in reader]
     except OSError as error:
         raise PapersError(f"{path}: cannot be read ({error.strerror or error})") from None
     values = {}
@@ -65,3 +65,13 @@ def read(path):
         value = PaperValue(row["quantity"], row["value"], row["unit"], row["note"])
         values.setdefault((row["row"], row["column"]), {})[name] = value
     return values
+
+
+def _checked(row, place):
+    """The row, whose fields are all there. place: file and line, for the message."""
+    if None in row or None in row.values():
+        raise PapersError(f"{place}: must have the columns {','.join(COLUMNS)}, no more and no fewer")
+    value = PaperValue(row["quantity"], row["value"], row["unit"], row["note"])
+    if row["unit"] in _TO_SECONDS and value.number is None and row["value"] not in WORDS:
+        raise PapersError(f"{place}: {row['value']!r} is no time; allowed are a number, {', '.join(WORDS)}")
+    return row

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workflow import aligners
 from workflow.race import host, planning
-from workflow.scripts import real_data
+from workflow.scripts import config_data, real_data
 from workflow.scripts.config_files import ROOT, SettingsError, check, read_yaml
 
 CONFIG = "config/config.yaml"
@@ -135,6 +135,7 @@ def load(config=None, lane=None, root=ROOT):
     rows, left_rows = ((), rows) if unmapped else (rows, ())
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
+    config_data.check(root)
     return Settings(config, _lane(lane_name, root), experiments, rows, left_rows, unmapped, gpu)
 
 

@@ -1,0 +1,48 @@
+"""A mistake in what tables and the report read of config/ is one message before any job, not after the races."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from workflow.scripts import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+TAB1, ALIASES = "papers/thesis_tab1.csv", "aliases.yaml"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (TAB1, "1928,ms,", "19x8,ms,", r"thesis_tab1.csv: line \d+: '19x8' is no time; allowed are a number, error, "),
+        (TAB1, "1928,ms,", "1928,ms,,", r"thesis_tab1.csv: line \d+: must have the columns table,row,"),
+        (TAB1, ",ms,", ",ms", r"thesis_tab1.csv: line 2: must have the columns table,row,"),
+        (TAB1, "quantity", "qantity", "thesis_tab1.csv: columns must be table,row,"),
+        ("targets/cpu_ratio.csv", "asked", "askd", "cpu_ratio.csv: needs numbers 'asked' and 'stretch' of"),
+        ("peers/wfa_gpu_h200.yaml", "tool:", "tol:", "wfa_gpu_h200.yaml: unknown key 'tol'; allowed are date, device"),
+        ("gpus.csv", "property", "proprty", "gpus.csv: columns must be device,property,value"),
+        (
+            ALIASES,
+            "thesis_tab4",
+            "thesis_tab",
+            "aliases.yaml: key 'ewfa_tab2' has unknown value 'thesis_tab'; allowed ",
+        ),
+        (ALIASES, "thesis_tab4", "[", "aliases.yaml, line "),
+        (
+            ALIASES,
+            "thesis_tab4",
+            "4",
+            "aliases.yaml: key 'ewfa_tab2' must be the id of a table or figure, as text, not 4",
+        ),
+    ],
+)
+def test_it_is_named(tmp_path, file, old, new, said):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "workflow").symlink_to(ROOT / "workflow")
+    path = tmp_path / "config" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(settings.SettingsError, match=said) as caught:
+        settings.load(root=tmp_path, lane="kick")
+    assert re.fullmatch(r".+", str(caught.value)), "one line"
