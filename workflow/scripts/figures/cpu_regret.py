@@ -1,0 +1,58 @@
+"""CPU regret: heat maps of the time of what align() picks over that of the fastest of our CPU kernels, on one thread.
+
+Ratios are taken round by round within one race, on the same pairs; one needs two of our kernels beside align()'s.
+"""
+
+from matplotlib.colors import LogNorm
+
+from workflow.scripts import cpu_figures, cpu_races, heat_maps, ratios
+from workflow.scripts.cpu_races import OURS, PLACES, THREADS
+
+#: Kernels that align() must have been compared with: of one alone nothing was to be picked.
+FEWEST_KERNELS = 2
+#: Diverging, told apart by colour-blind readers: orange where another kernel would have been faster.
+LOOK = heat_maps.Look(
+    colours="PuOr_r",
+    norm=LogNorm(1 / 2, 2),
+    ticks=(0.5, 0.7, 1, 1.4, 2),
+    scale="time of what align() picks / of our fastest kernel",
+    notes=(
+        "Above 1 another kernel of ours was faster, and bold where the whole 95 % interval is; ~: it includes 1. "
+        "Below 1 what align() picks does more than any one kernel, as it can sort pairs out",
+    ),
+    nothing="no race with our kernels yet",
+)
+
+
+def draw(page):
+    """Time of what align() picks over that of the fastest of our CPU kernels."""
+    hosts = {host: [regret(page.found(host, place)) for place in PLACES] for host in page.hosts}
+    return heat_maps.draw(hosts, page.here, LOOK)
+
+
+def regret(found):
+    """The heat_maps.Ratio of a cpu_races.Found."""
+    place, race = found.place, found.race
+    if race is None:
+        return heat_maps.Ratio(place, found.short)
+    why = cpu_races.why_ours_has_none(found)
+    if why:
+        return heat_maps.Ratio(place, why["short"])
+    kernels = [s for s in ratios.speedups(race, OURS, place.scope, THREADS) if _is_kernel(s)]
+    if len(kernels) < FEWEST_KERNELS:
+        return heat_maps.Ratio(place, f"fewer than {FEWEST_KERNELS} other kernels of ours raced")
+    best = min(kernels, key=lambda s: s.median)
+    low, median, high = 1 / best.high, 1 / best.median, 1 / best.low
+    where = {"lane": best.row["lane"], "stale": best.stale, "older": race.older, "valid": race.valid}
+    return heat_maps.Ratio(place, "", median, low, high, low > 1, **where)
+
+
+def _is_kernel(speedup):
+    """It is one of our CPU kernels, and its time counts."""
+    counts = speedup.median is not None and not speedup.inexact
+    return counts and ratios.is_ours(speedup.tool) and speedup.row["quantity"] == ratios.CPU_QUANTITY
+
+
+main = cpu_figures.command(draw)
+if __name__ == "__main__":
+    main()
