@@ -9,31 +9,37 @@ from workflow.scripts.cpu_races import METRICS, OURS, SCOPES
 @dataclass(frozen=True)
 class Axes:
     """What a figure draws. panels: [(metric, scope)]. places: places(page, host, metric, scope) gives the Places of a
-    panel. x, y: of a Place; of a cpu_points.Point, (low, y, high) or None. title: title(metric, scope, places).
-    where: where(metric, x) names a point in the sentences below.
+    panel. x, unit: of a Place, and what it is counted in. y: of a cpu_points.Point, (low, y, high) or None. title:
+    title(metric, scope, places).
     """
 
     panels: list
     places: object
     x: object
+    unit: str
     y: object
     title: object
-    where: object
 
 
 @dataclass
 class _Gathered:
-    """What one host has: panels, points in use, races in use, {reason: [where]} of what is missing."""
+    """What one host has: panels, points in use, races in use, {reason: {who: [x]}} of what is missing."""
 
     panels: list = field(default_factory=list)
     points: list = field(default_factory=list)
     races: list = field(default_factory=list)
     missing: dict = field(default_factory=dict)
 
-    def lack(self, reason, where):
-        self.missing.setdefault(reason, [])
-        if where not in self.missing[reason]:
-            self.missing[reason].append(where)
+    def lack(self, reason, who, x):
+        told = self.missing.setdefault(reason, {}).setdefault(who, [])
+        if x not in told:
+            told.append(x)
+
+    def sentences(self, where, unit):
+        """One for each reason. where: what follows its first words."""
+        for reason, told in self.missing.items():
+            places = [f"{who} at {', '.join(map(curves.short, xs))} {unit}" for who, xs in told.items()]
+            yield f"No point{where}, {reason}: {'; '.join(places)}"
 
 
 def blocks(page, axes):
@@ -46,8 +52,7 @@ def blocks(page, axes):
         gathered = _gather(page, host, axes)
         if any(point.tool == OURS for point in gathered.points):
             found.append(curves.Block(_title(page, host, gathered), gathered.panels))
-            of_host = "" if host == page.here else f" on {host}"
-            notes += [f"No point{of_host}, {why}: {', '.join(places)}" for why, places in gathered.missing.items()]
+            notes += gathered.sentences("" if host == page.here else f" on {host}", axes.unit)
         elif host != page.here:
             notes.append(f"No curve on {host}: no race of what align() picks")
     return found, notes
@@ -66,21 +71,19 @@ def _gather(page, host, axes):
 
 def _add(gathered, panel, found, axes):
     """Put a place's points into a panel."""
-    place = found.place
-    where = axes.where(METRICS[place.metric], axes.x(place))
+    place, x = found.place, axes.x(found.place)
     if found.race is None:
-        gathered.lack(found.short, where)
+        gathered.lack(found.short, METRICS[place.metric], x)
         return
     drawn, without = cpu_points.points(found)
     for tool in cpu_points.TOOLS[place.metric]:
         interval = axes.y(drawn[tool]) if tool in drawn else None
         if interval:
-            panel.add(tool, axes.x(place), interval)
+            panel.add(tool, x, interval)
             gathered.points.append(drawn[tool])
-        elif tool in drawn:
-            gathered.lack("not measured", f"{cpu_races.name(tool)} {where}")
-        elif without[tool] != cpu_points.NOT_RACED:
-            gathered.lack(without[tool], f"{cpu_races.name(tool)} {where} ({SCOPES[place.scope]})")
+        elif without.get(tool) != cpu_points.NOT_RACED:
+            who = f"{cpu_races.name(tool)}, {METRICS[place.metric]}, {SCOPES[place.scope]}"
+            gathered.lack(without.get(tool, "memory not measured"), who, x)
     gathered.races.append(found.race)
 
 

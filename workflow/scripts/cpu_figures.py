@@ -7,6 +7,9 @@ import click
 from workflow.scripts import cpu_races, plotting
 from workflow.scripts.doubts import figure_doubts
 
+#: Of a line below a figure of one column.
+LETTERS = 64
+
 
 def command(draw):
     """A click command that draws a figure from race files: draw(cpu_races.Page) gives the matplotlib figure."""
@@ -28,7 +31,7 @@ def host_title(host, is_here, lanes, stale, older, invalid):
 
 def wrapped(notes):
     """Sentences in lines of a figure's width."""
-    return "\n".join(line for note in notes for line in textwrap.wrap(note + ".", 68, subsequent_indent="   "))
+    return "\n".join(line for note in notes for line in textwrap.wrap(note + ".", LETTERS, subsequent_indent="   "))
 
 
 def write_notes(fig, text):

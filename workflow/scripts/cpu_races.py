@@ -25,6 +25,8 @@ EXPERIMENTS = {
 SCOPES = {"score": "score", "cigar": "path"}
 LENGTHS_BP = (150, 300, 1000, 10000)
 ERRORS_PERCENT = (2, 5, 10)
+#: Of the figures: (metric, scope).
+PANELS = tuple(product(METRICS, SCOPES))
 #: Beyond the grid: alignments of a few long pairs.
 LONG_BP, LONG_PERCENT, LONG_SCOPE = (20000, 100000), 5, "cigar"
 

@@ -39,11 +39,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Look:
-    """How a figure looks. x, y: labels of the axes. ticks: of x. nothing: what stands where there is no curve."""
+    """How a figure looks. x, y: labels of the axes. ticks: of x. notes: sentences below the curves. nothing: what
+    stands where there is none.
+    """
 
     x: str
     y: str
     ticks: tuple
+    notes: tuple
     nothing: str
 
 
@@ -55,9 +58,9 @@ def slope(curve):
     return float(np.polyfit(x, y, 1)[0])
 
 
-def draw(blocks, look, notes):
-    """The figure. blocks: [Block], each with the same number of panels. notes: sentences below it."""
-    text = cpu_figures.wrapped(notes)
+def draw(blocks, look, missing):
+    """The figure. blocks: [Block], each with the same number of panels. missing: sentences on what is not in it."""
+    text = cpu_figures.wrapped([*(look.notes if blocks else ()), *missing])
     tools = list(dict.fromkeys(tool for block in blocks for panel in block.panels for tool in panel.curves))
     down = sum(-(-len(block.panels) // ACROSS) for block in blocks) or 1
     lines = -(-len(tools) // ACROSS) + text.count("\n") + 1
@@ -115,8 +118,12 @@ def _write_slopes(axes, panel):
         color = plotting.BLACK if plotting.style(tool)["color"] == plotting.YELLOW else plotting.style(tool)["color"]
         axes.plot([1.07], [place], transform=axes.transAxes, clip_on=False, markersize=3.2, linestyle="none",
                   markeredgecolor="none", **plotting.style(tool))  # fmt: skip
-        axes.text(1.12, place, f"{slope(panel.curves[tool]):.1f}", fontsize=7, va="center", color=color,
+        axes.text(1.12, place, _number(slope(panel.curves[tool])), fontsize=7, va="center", color=color,
                   transform=axes.transAxes)  # fmt: skip
+
+
+def _number(slope):
+    return f"{slope:.1f}".replace("-", "−")
 
 
 def spread(places):

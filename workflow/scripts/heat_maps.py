@@ -10,14 +10,13 @@ import numpy as np
 from matplotlib.colors import Normalize
 
 from workflow.scripts import cpu_figures, cpu_races, plotting
-from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, SCOPES
+from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, PANELS, SCOPES
 from workflow.scripts.format_numbers import significant
 
 #: Below this luminance (of 1) a cell needs white letters.
 DARK = 0.5
 #: Of the hatching of cells without a ratio.
 LINES = "#bdbdbd"
-PANELS = [(metric, scope) for metric in METRICS for scope in SCOPES]
 ACROSS = 2
 
 

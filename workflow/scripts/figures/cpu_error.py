@@ -3,13 +3,18 @@
 A panel shows the length at which its host was raced with the most errors, of several the longest.
 """
 
-from workflow.scripts import cpu_curves, cpu_figures, curves, heat_maps
-from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, SCOPES, Place
+from workflow.scripts import cpu_curves, cpu_figures, curves
+from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, PANELS, SCOPES, Place
 
-LOOK = curves.Look("error (%)", "time of a pair (µs)", ERRORS_PERCENT, "no race with our kernels yet")
-NOTES = (
-    "Numbers at the right: the fitted slopes; time grows as the errors to that power",
-    "One thread; medians over the rounds, bars: 95 % intervals, mostly smaller than the marks",
+LOOK = curves.Look(
+    x="error (%)",
+    y="time of a pair (µs)",
+    ticks=ERRORS_PERCENT,
+    notes=(
+        "Numbers at the right: the fitted slopes; time grows as the errors to that power",
+        "One thread; medians over the rounds, bars: 95 % intervals, mostly smaller than the marks",
+    ),
+    nothing="no race with our kernels yet",
 )
 
 
@@ -19,19 +24,19 @@ def _places(page, host, metric, scope):
 
 
 AXES = cpu_curves.Axes(
-    panels=heat_maps.PANELS,
+    panels=PANELS,
     places=_places,
     x=lambda place: place.percent,
+    unit="%",
     y=lambda point: tuple(1e6 * seconds for seconds in point.seconds),
     title=lambda metric, scope, places: f"{METRICS[metric]}, {SCOPES[scope]}, {curves.short(places[0].length_bp)} nt",
-    where=lambda metric, percent: f"{metric} at {percent} %",
 )
 
 
 def draw(page):
     """Time of a pair against the errors, log-log."""
     blocks, missing = cpu_curves.blocks(page, AXES)
-    return curves.draw(blocks, LOOK, [*NOTES, *missing])
+    return curves.draw(blocks, LOOK, missing)
 
 
 main = cpu_figures.command(draw)

@@ -8,11 +8,16 @@ SHORTEST_BP = 1000
 LENGTHS = (*(length for length in LENGTHS_BP if length >= SHORTEST_BP), *LONG_BP)
 #: Less than this is not told from what the interpreter does besides.
 LEAST_MB = 0.1
-LOOK = curves.Look("length (nt)", "growth of the process (MB)", (1000, 10000, 100000), "memory was not measured yet")
-NOTES = (
-    "Growth: the peak of the first round beyond what the process held with the pairs prepared; its imports and "
-    f"compiled code are not in it, the answers are. What is under {LEAST_MB} MB is drawn there",
-    "In linear memory: wavebench O(ND) and BiWFA. Numbers at the right: the fitted slopes",
+LOOK = curves.Look(
+    x="length (nt)",
+    y="growth of the process (MB)",
+    ticks=(1000, 10000, 100000),
+    notes=(
+        "Growth: the peak of the first round beyond what the process held with the pairs prepared; its imports and "
+        f"compiled code are not in it, the answers are. What is under {LEAST_MB} MB is drawn there",
+        "In linear memory: wavebench O(ND) and BiWFA. Numbers at the right: the fitted slopes",
+    ),
+    nothing="memory was not measured yet",
 )
 
 
@@ -27,16 +32,16 @@ AXES = cpu_curves.Axes(
     panels=[(metric, LONG_SCOPE) for metric in METRICS],
     places=lambda page, host, metric, scope: [Place(metric, scope, length, LONG_PERCENT) for length in LENGTHS],
     x=lambda place: place.length_bp,
+    unit="nt",
     y=_grown,
     title=lambda metric, scope, places: f"{METRICS[metric]}, {SCOPES[scope]}",
-    where=lambda metric, length: f"{metric} at {curves.short(length)} nt",
 )
 
 
 def draw(page):
     """Growth of the process against length, log-log."""
     blocks, missing = cpu_curves.blocks(page, AXES)
-    return curves.draw(blocks, LOOK, [*NOTES, *missing])
+    return curves.draw(blocks, LOOK, missing)
 
 
 main = cpu_figures.command(draw)
