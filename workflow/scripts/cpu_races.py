@@ -21,6 +21,8 @@ EXPERIMENTS = {
     "edit": ("thesis_tab1", "cpu_edit", "cpu_long_edit"),
     "affine": ("thesis_tab8", "cpu_affine", "cpu_long_affine"),
 }
+#: The targets, and the CPU kernels that take pairs side by side, are for batches of at least so many pairs.
+FEWEST_PAIRS = 64
 #: Scope of a race -> its name here.
 SCOPES = {"score": "score", "cigar": "path"}
 LENGTHS_BP = (150, 300, 1000, 10000)

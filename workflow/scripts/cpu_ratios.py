@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import click
 
 from workflow.scripts import cpu_races, papers, ratios
-from workflow.scripts.cpu_races import OURS, PLACES, SCOPES, THREADS
+from workflow.scripts.cpu_races import FEWEST_PAIRS, OURS, PLACES, SCOPES, THREADS
 from workflow.scripts.format_numbers import significant
-
-#: The targets are for batches of at least so many pairs.
-FEWEST_PAIRS = 64
 
 
 @dataclass(frozen=True)

@@ -88,16 +88,17 @@ def draw(blocks, look, missing):
 def _panel(axes, panel, look):
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_xlim(look.ticks[0] / 1.25, look.ticks[-1] * 1.25)
     axes.grid(True)
     for tool, curve in panel.curves.items():
         x, (low, y, high) = sorted(curve), np.array([curve[x] for x in sorted(curve)]).T
-        axes.errorbar(x, y, yerr=(y - low, high - y), **_line(tool), elinewidth=0.8, capsize=1.5, zorder=_order(tool))
-    axes.set_xlim(look.ticks[0] / 1.25, look.ticks[-1] * 1.25)
+        bars = {"elinewidth": 0.6, "capsize": 1.2, "capthick": 0.6}
+        axes.errorbar(x, y, yerr=(y - low, high - y), **_line(tool), **bars, zorder=_order(tool))
     axes.xaxis.set_major_locator(FixedLocator(look.ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     if panel.curves:
         _write_slopes(axes, panel)
     else:
@@ -105,8 +106,11 @@ def _panel(axes, panel, look):
 
 
 def short(value):
-    """``150``, ``1K``, ``50K``."""
-    return f"{value / 1000:g}K" if value >= 1000 else f"{value:g}"
+    """``0.1``, ``150``, ``50K``, ``1M``."""
+    for unit, size in (("M", 10**6), ("K", 10**3)):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
 
 
 def _write_slopes(axes, panel):
@@ -123,7 +127,7 @@ def _write_slopes(axes, panel):
 
 
 def _number(slope):
-    return f"{slope:.1f}".replace("-", "−")
+    return f"{round(slope, 1) + 0.0:.1f}".replace("-", "−")  # adding 0 takes the sign of a zero away
 
 
 def spread(places):

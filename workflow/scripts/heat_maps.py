@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import Normalize
 
 from workflow.scripts import cpu_figures, cpu_races, plotting
-from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, PANELS, SCOPES
+from workflow.scripts.cpu_races import ERRORS_PERCENT, FEWEST_PAIRS, LENGTHS_BP, METRICS, PANELS, SCOPES
 from workflow.scripts.format_numbers import significant
 
 #: Below this luminance (of 1) a cell needs white letters.
@@ -25,7 +25,7 @@ class Ratio:
     """A cell of a heat map.
 
     short: why there is no ratio, in a few words. median, low, high: of the ratio; low and high bound its 95 %
-    interval. bold: it is shown so. lane, stale, older, valid: of the race.
+    interval. bold: it is shown so. pairs: that were timed. lane, stale, older, valid: of the race.
     """
 
     place: cpu_races.Place
@@ -34,6 +34,7 @@ class Ratio:
     low: float | None = None
     high: float | None = None
     bold: bool = False
+    pairs: int = 0
     lane: str = ""
     stale: bool = False
     older: bool = False
@@ -41,8 +42,20 @@ class Ratio:
 
     @property
     def text(self):
-        """``1.85``; ``~1.02`` where the interval includes 1."""
-        return "~" * (self.low <= 1 <= self.high) + significant(self.median)
+        """``1.85``; ``~1.02`` where the interval includes 1; ``1.85*`` of few pairs."""
+        return "~" * (self.low <= 1 <= self.high) + significant(self.median) + "*" * self.few
+
+    @property
+    def few(self):
+        """There is a ratio, of fewer pairs than a batch should have."""
+        return self.median is not None and self.pairs < FEWEST_PAIRS
+
+
+def measured(place, speedup, race, interval, bold):
+    """The Ratio of a ratios.Speedup of a ratios.Race. interval: (low, median, high) that is shown."""
+    low, median, high = interval
+    row, doubts = speedup.row, {"stale": speedup.stale, "older": race.older, "valid": race.valid}
+    return Ratio(place, "", median, low, high, bold, row["pairs"], row["lane"], **doubts)
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,8 @@ def draw(hosts, here, look):
     unmeasured = [cell for cells in shown.values() for cell in cells if cell.median is None]
     letters = dict(zip(dict.fromkeys(cell.short for cell in unmeasured), string.ascii_lowercase, strict=False))
     told = [*(look.notes if shown else ()), *(f"{letter}: {short}" for short, letter in letters.items())]
+    if any(cell.few for cells in shown.values() for cell in cells):
+        told.append(f"*: timed on fewer than {FEWEST_PAIRS} pairs")
     told += [f"No ratio on {host}" for host in hosts if host not in (*shown, here)]
     notes = cpu_figures.wrapped([*told, "The table cpu_ratio tells the peers, and more of why a ratio is missing"])
     rows = max(1, len(shown) * len(PANELS) // ACROSS)

@@ -4,7 +4,7 @@ A panel shows the length at which its host was raced with the most errors, of se
 """
 
 from workflow.scripts import cpu_curves, cpu_figures, curves
-from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, METRICS, PANELS, SCOPES, Place
+from workflow.scripts.cpu_races import ERRORS_PERCENT, LENGTHS_BP, PANELS, SCOPES, Place
 
 LOOK = curves.Look(
     x="error (%)",
@@ -12,7 +12,7 @@ LOOK = curves.Look(
     ticks=ERRORS_PERCENT,
     notes=(
         "Numbers at the right: the fitted slopes; time grows as the errors to that power",
-        "One thread; medians over the rounds, bars: 95 % intervals, mostly smaller than the marks",
+        "One thread; medians over the rounds, bars: their 95 % intervals",
     ),
     nothing="no race with our kernels yet",
 )
@@ -29,7 +29,7 @@ AXES = cpu_curves.Axes(
     x=lambda place: place.percent,
     unit="%",
     y=lambda point: tuple(1e6 * seconds for seconds in point.seconds),
-    title=lambda metric, scope, places: f"{METRICS[metric]}, {SCOPES[scope]}, {curves.short(places[0].length_bp)} nt",
+    title=lambda metric, scope, places: f"{metric} {SCOPES[scope]}, {curves.short(places[0].length_bp)} nt",
 )
 
 

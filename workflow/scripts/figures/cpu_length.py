@@ -9,7 +9,7 @@ LOOK = curves.Look(
     ticks=(150, 1000, 10000, 100000),
     notes=(
         "Numbers at the right: the fitted slopes; time grows as length to that power",
-        "One thread; medians over the rounds, bars: 95 % intervals, mostly smaller than the marks",
+        "One thread; medians over the rounds, bars: their 95 % intervals",
     ),
     nothing="no race with our kernels yet",
 )

@@ -28,11 +28,10 @@ def draw(hosts, here):
 
 
 def _shown(cell):
-    best, race = cell.best, cell.race
-    if best is None:
+    if cell.best is None:
         return heat_maps.Ratio(cell.place, cell.short)
-    where = {"lane": best.row["lane"], "stale": best.stale, "older": race.older, "valid": race.valid}
-    return heat_maps.Ratio(cell.place, "", best.median, best.low, best.high, cell.met, **where)
+    interval = cell.best.low, cell.best.median, cell.best.high
+    return heat_maps.measured(cell.place, cell.best, cell.race, interval, cell.met)
 
 
 @click.command(help=__doc__)

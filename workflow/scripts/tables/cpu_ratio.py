@@ -20,7 +20,7 @@ HEAD = ["Measured by", "Problem", "Length (nt)", "Error (%)", "Ratio", "Asked", 
 NOTES = (
     "Ratios: medians over the rounds of a race, taken round by round, with their 95 % intervals. Bold: the whole "
     "interval is at least what is asked. Asked and stretch: this project's own targets, for batches of at least "
-    f"{cpu_ratios.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
+    f"{cpu_races.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
     "Left out as peers: tools that solve an easier problem (edit distance where gap-affine is asked), gave wrong "
     "answers or refused more than 1 % of the pairs.",
     "Faster kernel of ours: what align() could have picked, and how many times faster it was; empty where none was "
