@@ -40,7 +40,7 @@ class Block:
 @dataclass(frozen=True)
 class Look:
     """How a figure looks. x, y: labels of the axes. ticks: of x. notes: sentences below the curves. nothing: what
-    stands where there is none.
+    stands where there is none. slopes: whether they are printed.
     """
 
     x: str
@@ -48,6 +48,7 @@ class Look:
     ticks: tuple
     notes: tuple
     nothing: str
+    slopes: bool = True
 
 
 def slope(curve):
@@ -99,9 +100,9 @@ def _panel(axes, panel, look):
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-    if panel.curves:
+    if look.slopes:
         _write_slopes(axes, panel)
-    else:
+    if not panel.curves:
         axes.text(0.5, 0.5, "nothing to show", ha="center", fontsize=7, transform=axes.transAxes)
 
 

@@ -63,7 +63,8 @@ class Look:
     """How a figure's maps look.
 
     colours: name of a colour map. norm: of the ratios. ticks: of its scale. scale: its label. notes: sentences below
-    the maps where there are any. nothing: what stands in their place where there are none.
+    the maps where there are any. further: the last sentence. nothing: what stands in the maps' place where there are
+    none.
     """
 
     colours: str
@@ -71,6 +72,7 @@ class Look:
     ticks: tuple
     scale: str
     notes: tuple
+    further: str
     nothing: str
 
 
@@ -83,7 +85,7 @@ def draw(hosts, here, look):
     if any(cell.few for cells in shown.values() for cell in cells):
         told.append(f"*: timed on fewer than {FEWEST_PAIRS} pairs")
     told += [f"No ratio on {host}" for host in hosts if host not in (*shown, here)]
-    notes = cpu_figures.wrapped([*told, "The table cpu_ratio tells the peers, and more of why a ratio is missing"])
+    notes = cpu_figures.wrapped([*told, look.further])
     rows = max(1, len(shown) * len(PANELS) // ACROSS)
     height = 0.6 + 1.45 * rows + plotting.LINE_INCHES * (notes.count("\n") + 1)
     fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=rows, ncols=ACROSS, squeeze=False)

@@ -18,6 +18,7 @@ LOOK = heat_maps.Look(
         "Above 1 ours is faster; ~: the 95 % interval includes 1",
         "Bold: the whole interval is at least the target",
     ),
+    further="The table cpu_ratio tells the peers, and more of why a ratio is missing",
     nothing="no race with our kernel\nand a peer yet",
 )
 

@@ -22,6 +22,7 @@ LOOK = heat_maps.Look(
         "Above 1 another kernel of ours was faster, and bold where the whole 95 % interval is; ~: it includes 1. "
         "Below 1 what align() picks does more than any one kernel, as it can sort pairs out",
     ),
+    further="The table cpu_ratio tells more of why a race is missing",
     nothing="no race with our kernels yet",
 )
 
