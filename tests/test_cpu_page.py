@@ -114,7 +114,7 @@ def test_a_point_is_the_time_of_a_pair_over_the_most_pairs(race):
     ("changes", "why"),
     [
         ({"recall_native": 0.5}, "wrong answers"),
-        ({"coverage": 0.25}, "refused 75 % of the pairs"),
+        ({"coverage": 0.25, "refused": '{"out_of_memory": 750}'}, "refused 75 % of the pairs (out of memory)"),
         ({"status": "out_of_memory", "value_s": None}, "out of memory"),
     ],
 )

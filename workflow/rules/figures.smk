@@ -15,7 +15,7 @@ rule computed_figure:
     log:
         "results/logs/figures/{figure}.log",
     wildcard_constraints:
-        figure="(?!(thesis_fig(7|10)|cpu_[a-z]+)$)[^/.]+",
+        figure="(?!thesis_fig(7|10)[.]|cpu_)[^/.]+",
     params:
         caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],

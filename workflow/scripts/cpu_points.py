@@ -1,5 +1,6 @@
 """Time and memory of a pair, tool by tool: the points of the CPU page's curves, and why a tool has none."""
 
+import json
 from dataclasses import dataclass
 
 from workflow.race.statistics import median_interval
@@ -68,5 +69,6 @@ def _why_none(rows):
     if any(row["recall_native"] is not None and row["recall_native"] < 1 for row in rows):
         return "wrong answers"
     if first["coverage"] is not None and first["coverage"] < MOST_COVERAGE:
-        return f"{refused_share(first['coverage'])} of the pairs"
+        names = ", ".join(name.replace("_", " ") for name in json.loads(first["refused"] or "{}"))
+        return f"{refused_share(first['coverage'])} of the pairs" + f" ({names})" * bool(names)
     return ""

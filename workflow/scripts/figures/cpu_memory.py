@@ -15,8 +15,8 @@ LOOK = curves.Look(
     notes=(
         "Growth: the peak of the first round beyond what the process held with the pairs prepared; its imports and "
         f"compiled code are not in it, the answers are. What is under {LEAST_MB} MB is drawn there",
-        "Up to 10K nt: of all pairs that a tool runs in a round, of which some kernels take many side by side; beyond: of "
-        "a few pairs",
+        "Up to 10K nt: of all pairs that a tool runs in a round, of which some kernels take many side by side; beyond: "
+        "of a few pairs",
         "In linear memory: wavebench O(ND) and BiWFA. One thread",
     ),
     nothing="memory was not measured yet",
