@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from workflow.scripts import cpu_figures, cpu_races, plotting
 
 ACROSS = 2
 #: Of a panel's height: between two slopes.
 APART = 0.085
+#: An axis of y that spans less has ticks at 2 and 5, too.
+FEW_DECADES = 100
 #: Width of a line, of ours and of what align() picks.
 THIN, THICK = 0.9, 1.8
 
@@ -98,12 +100,22 @@ def _panel(axes, panel, look):
     axes.xaxis.set_major_locator(FixedLocator(look.ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    _mark_y(axes)
     if look.slopes:
         _write_slopes(axes, panel)
     if not panel.curves:
         axes.text(0.5, 0.5, "nothing to show", ha="center", fontsize=7, transform=axes.transAxes)
+
+
+def _mark_y(axes):
+    """Limits and ticks of y: at least a factor of 4, so that equal values do not make an axis of noise."""
+    bottom, top = axes.get_ylim()
+    if top / bottom < 4:
+        bottom, top = bottom / 2, top * 2
+        axes.set_ylim(bottom, top)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if top / bottom < FEW_DECADES else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
 
 
 def short(value):
