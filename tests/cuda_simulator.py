@@ -14,13 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None):  # fmt: skip
+          strips=None, rate=0):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
     patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
     count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
-    kernels. strips: (threads of a pair, reach) of those in place of the design's.
+    kernels. strips: (threads of a pair, reach) of those in place of the design's. rate: of AffineDesign, to begin with.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each)}. A rescued pair is answered with score 1000 + row and
     CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
@@ -35,6 +35,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "penalties": penalties,
         "first_level": first_level,
         "strips": strips,
+        "rate": rate,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -81,6 +82,7 @@ def main():
         affine_design.AffineDesign.filling_pairs = lambda self, longest, level: 0
     affine_design.AffineDesign.first_level = request["first_level"]
     affine_design.STRIPS = request["strips"] or affine_design.STRIPS
+    affine_design.AffineDesign.rate = request["rate"]
     traced = request["scope"] == "cigar"
     rescued, batches = [], []
     send = stream.Stream._send

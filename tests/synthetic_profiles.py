@@ -57,6 +57,23 @@ def timeline(**changes):
     return HEAD | {"kind": "timeline", "designs": designs} | dataset | changes
 
 
+def occupancy(**changes):
+    """An occupancy.json: for 8 ms both batches' scores have all of the GPU, then for 2 ms one SM of four their way
+    back."""
+    kernels = [
+        {"name": "affine_strips_2_3_1_traced", "warps": 160, "at_once": 80, "warps_at_work": [80.0] * 8 + [0.0] * 2},
+        {"name": "affine_strips_back_2_3_1", "warps": 10, "at_once": 52, "warps_at_work": [0.0] * 8 + [13.0] * 2},
+    ]
+    batches = [{"batch": i, "pairs": 300 - 200 * i, "begin_s": 0.004 * i, "end_s": 0.006 + 0.004 * i} for i in range(2)]
+    return HEAD | {
+        "kind": "occupancy", "dataset": "pacbio_clr", "pairs": 400, "error": 0.15, "rescued": 0,
+        "lengths_bp": {"shortest": 100, "mean": 3001.25, "longest": 24988}, "seconds": 0.0123,
+        "seconds_without_stamps": 0.0119, "processors": 4, "bin_s": 1e-3, "kernels": kernels,
+        "processors_at_work": [4.0] * 8 + [1.0] * 2, "load": [1.0] * 8 + [0.25] * 2, "kernels_s": [0.0, 0.01],
+        "mean_load": 0.85, "mean_processors": 0.85, "tail_s": 0.002, "batches": batches,
+    } | changes  # fmt: skip
+
+
 def write(path, content):
     """The path, as text, of the content as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -346,7 +346,7 @@ def test_the_readme_names_the_tables_and_figures_that_are_drawn():
     def numbers(paper, kind):
         return ", ".join(item.removeprefix(kind) for of, item in drawn if of == paper and item.startswith(kind))
 
-    assert {paper for paper, _ in drawn} == {"thesis", "ewfa", "cpu"}
+    assert {paper for paper, _ in drawn} == {"thesis", "ewfa", "cpu", "gpu"}
     assert (
         f"Today there are Tables {numbers('thesis', 'tab')} and Figures {numbers('thesis', 'fig')} of the thesis, "
         f"and Table {numbers('ewfa', 'tab')} and Figure {numbers('ewfa', 'fig')} of the eWFA paper;"

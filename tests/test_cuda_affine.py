@@ -68,6 +68,34 @@ def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
     check(pairs, answer, penalties)
 
 
+@pytest.mark.parametrize("rate", [1, 330, 341, 400])
+def test_pairs_over_their_likely_limit_are_tried_again(rate):
+    """A limit of 64 + rate / 1024 a letter: at 330 and 341 just not and just above the cost of 98 mismatches, 196."""
+    pairs = [mismatches(count, 200) for count in (60, 98, 99)] + [(b"", b""), (b"A" * 190, b"C" * 200)]
+    for scope in ("score", "cigar"):
+        answer = cuda_simulator.align(
+            *zip(*pairs, strict=True), scope, "fast", penalties=(2, 3, 1), first_level=STRIPS,
+            strips=[(2, 4), (2, 32)], rate=rate,
+        )  # fmt: skip
+        check(pairs, answer, (2, 3, 1))
+
+
+def test_the_rate_of_a_batch_is_what_its_pairs_need():
+    from wfa_kernels.cuda import affine_design, affine_strips
+
+    design = affine_design.AffineDesign((2, 3, 1))
+    assert design.rate == 0
+    design.learn(200)
+    design.learn(100)
+    assert design.rate == 206, "the highest so far and a margin"
+    design.begin()
+    assert design.rate == 206, "that of the call before"
+    design.learn(100)
+    assert design.rate == 103
+    design.learn(affine_strips.HIGHEST_RATE)
+    assert design.rate == 0, "no limit"
+
+
 @pytest.mark.slow
 def test_far_pairs_go_from_the_bands_to_the_strips():
     pairs = [mismatches(count, count + 4) for count in (193, 194, 400)]

@@ -60,7 +60,7 @@ def kernels():
             kernel = affine_bits.make_kernel(AFFINE, band, traced)
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         strips = affine_strips.make_forward(AFFINE, traced)
-        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 4, numbers, words, pairs)
+        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
@@ -103,14 +103,18 @@ MOST_REGISTERS = {
 }
 
 
-def assembled(name, capability, folder):
+def assembled(name, capability, folder, with_stamps=False):
     """What the assembler says of a kernel."""
-    from numba import cuda
+    from numba import cuda, types
 
-    from wfa_kernels.cuda import affine_strips, device
+    from wfa_kernels.cuda import affine_strips, device, stamps
 
     kernel, signature = kernels()[name]
+    if with_stamps:
+        kernel = stamps.stamped(kernel)
+        signature = (types.int64[::1], types.int64[::1], types.int32[::1], types.int64, *signature)
     ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
+    assert with_stamps == ("%globaltimer" in ptx)
     target = "sm_{}{}".format(*capability)
     assert f".target {target}" in ptx
     source = folder / "kernel.ptx"
@@ -138,6 +142,13 @@ def test_all_kernels_are_named():
 )
 def test_assembles_for_hopper_without_spills(name, tmp_path):
     check(assembled(name, (9, 0), tmp_path), MOST_REGISTERS.get(name.rpartition("_")[0], 64))
+
+
+@pytest.mark.parametrize(
+    "name", ["gather_runs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("strips_True", "strips_back"))]
+)
+def test_with_stamps_it_takes_no_more_registers_nor_spills(name, tmp_path):
+    check(assembled(name, (9, 0), tmp_path, True), MOST_REGISTERS.get(name.rpartition("_")[0], 64))
 
 
 @pytest.mark.slow

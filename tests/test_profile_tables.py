@@ -184,11 +184,12 @@ def test_the_figures_command_writes_it_at_column_width(tmp_path):
 
 
 def test_a_run_profiles_only_where_a_gpu_can_be_used():
-    wanted = [f"results/tables/thesis_tab{n}.md" for n in (4, 5)] + ["results/figures/thesis_fig6.svg"]
+    wanted = [f"results/tables/thesis_tab{n}.md" for n in (4, 5)]
+    wanted += [f"results/figures/{figure}.svg" for figure in ("thesis_fig6", "gpu_occupancy")]
     dry_run = [sys.executable, "-m", "snakemake", "-n", "--forceall", *wanted]
     done = subprocess.run(dry_run, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout
     planned = done.stdout.partition("Job stats:")[2].partition("total")[0]
     rules = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
     usable = bool(host.gpus()) and gpu_problem() is None
-    assert rules == {"kernel_table": "2", "thesis_fig6": "1"} | ({"profile": "2"} if usable else {})
+    assert rules == {"kernel_table": "2", "profile_figure": "2"} | ({"profile": "3"} if usable else {})

@@ -213,17 +213,18 @@ def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
 
 def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
     monkeypatch.setattr(one_race, "ENOUGH", -1)
-    _, card, _ = arena(["honest"], scopes=["score"])
+    ample = one_race.STEP_SECONDS
+    _, card, _ = arena(["honest"], scopes=["score"], race_seconds=ample)
     assert card["rounds"] == {"cpu": 6}, "all rounds fit"
     passed, admit = [0], one_race.Race._admit
 
     def slow_admission(race):
-        passed[0] += 1000
+        passed[0] += ample
         return admit(race)
 
     monkeypatch.setattr(one_race.Race, "_admit", slow_admission)
     monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
-    _, card, _ = arena(["honest", "score-only"], scopes=["score"])
+    _, card, _ = arena(["honest", "score-only"], scopes=["score"], race_seconds=ample)
     assert card["rounds"] == {"cpu": 5}, "no more than the fewest"
 
 

@@ -147,8 +147,11 @@ def test_prepared_cells_stay_within_their_budget():
 
 def test_held_bytes_grow_with_bases_and_pairs():
     few, more, longer = random_pairs(10, 50), random_pairs(20, 50), random_pairs(10, 500)
-    assert held_bytes(few) < held_bytes(more) < held_bytes(longer) and held_bytes(few[:0]) == 0
-    assert held_bytes(more[10:]) == held_bytes(more[:10])
+    greedy, sparing = Adapter(), Adapter()
+    sparing.held_bytes_a_base, sparing.held_bytes_a_pair = 1, 0
+    assert 0 == held_bytes(greedy, few[:0]) < held_bytes(greedy, few) < held_bytes(greedy, more)
+    assert held_bytes(greedy, few) < held_bytes(greedy, longer) and held_bytes(sparing, few) < held_bytes(greedy, few)
+    assert held_bytes(greedy, more[10:]) == held_bytes(greedy, more[:10])
 
 
 def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Verification: what counts as a right answer, and the exact scores it is judged by."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,11 +71,16 @@ def test_pairs_without_an_exact_score_are_not_judged_again(tmp_path, monkeypatch
     assert oracle.judge_again(pairs, Edit(), path, [0, 1]) == 0
 
 
-def test_output_hash_sees_every_part():
-    pairs = random_pairs(5, 30)
-    result = align(pairs, Edit(), "cigar", device="cpu")
-    other = AlignmentResult(result.scores, result.status, result.cigars ^ np.uint32(16), result.cigar_offsets)
-    assert output_hash(result) != output_hash(other) and output_hash(result) == output_hash(result)
+def test_output_hash_sees_every_part(monkeypatch):
+    monkeypatch.setattr(verification, "_CHUNK_BYTES", 8)
+    result = align(random_pairs(5, 30), Edit(), "cigar", device="cpu")
+    seen = {output_hash(result, threads) for threads in (1, 3)}
+    assert len(seen) == 1
+    for name in ("scores", "status", "cigars", "cigar_offsets"):
+        changed = getattr(result, name).copy()
+        changed[-1] ^= 1
+        seen.add(output_hash(replace(result, **{name: changed})))
+    assert len(seen) == 5
 
 
 @pytest.mark.parametrize("penalties", [Edit(), Affine(4, 6, 2), Affine(3, 0, 1)])
@@ -88,7 +95,8 @@ def test_oracle_agrees_with_itself_and_refuses_a_wrong_one(tmp_path, penalties):
         oracle.confirm(pairs, penalties, scores)
 
 
-def test_judges_in_chunks_as_it_would_at_once(monkeypatch):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_judges_in_chunks_as_it_would_at_once(monkeypatch, threads):
     pairs = random_pairs(30, 40)
     result = align(pairs, Affine(4, 6, 2), "cigar", device="cpu")
     exact = result.scores.copy()
@@ -100,7 +108,7 @@ def test_judges_in_chunks_as_it_would_at_once(monkeypatch):
     monkeypatch.setattr(
         verification, "cigar_costs", lambda p, r, triple: sizes.append((len(p), len(r))) or cigar_costs(p, r, triple)
     )
-    parts = verify(pairs, result, Affine(4, 6, 2), exact, Affine(4, 6, 2), exact, first=100)
+    parts = verify(pairs, result, Affine(4, 6, 2), exact, Affine(4, 6, 2), exact, first=100, threads=threads)
     assert parts == whole and max(sizes) == (7, 7)
     assert [number for number, _ in parts.failing] == [100, 106, 107, 129]
     assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)

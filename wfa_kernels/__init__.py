@@ -22,6 +22,7 @@ from wfa_kernels.api import (
     pin_pairs,
     register_pairs,
     release_gpu_memory,
+    watch_gpu_warps,
 )
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
 from wfa_kernels.designs import DesignError, PaperDesign
@@ -53,5 +54,6 @@ __all__ = [
     "read_pairs",
     "register_pairs",
     "release_gpu_memory",
+    "watch_gpu_warps",
     "write_seq",
 ]

@@ -1,6 +1,7 @@
 """align(): the one way in. It checks what is asked, picks the kernel and joins the answers."""
 
 import importlib
+from contextlib import contextmanager
 from numbers import Integral
 
 import numpy as np
@@ -148,6 +149,24 @@ def gpu_kernel_facts(longest_bp, design="paper", scope="cigar"):
     from wfa_kernels.cuda import edit_wfa
 
     return edit_wfa.kernel_facts(longest_bp, design, scope == "cigar")
+
+
+@contextmanager
+def watch_gpu_warps(most_warps=1 << 22):
+    """Within, each warp of align()'s kernels on a GPU leaves a stamp of when and where it ran, which takes some time.
+
+    most_warps: that there is room for. Gives an object with clear(), which forgets the stamps so far, and read(), for
+    the cuda.stamps.WarpStamps of the calls since then. What is watched is what the last calls have set up: call align()
+    on pairs of the same kind before. Raises AlignError where there is no GPU, and where no call was before.
+    """
+    _require_gpu()
+    from wfa_kernels.cuda import aligner, stamps
+
+    slots = aligner.slots()
+    if not slots:
+        raise AlignError("nothing to watch yet: call align() on a GPU before, with pairs of the same kind")
+    with stamps.watching(slots, most_warps) as watch:
+        yield watch
 
 
 def release_gpu_memory():

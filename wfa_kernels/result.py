@@ -23,8 +23,9 @@ class AlignmentResult:
     status: uint8[n], an index into STATUS_NAMES.
     cigars: uint32[m], ``length << 4 | op`` (see wfa_kernels.cigar), or None for scope "score".
     cigar_offsets: int64[n + 1], pair i holds ``cigars[cigar_offsets[i]:cigar_offsets[i + 1]]``, or None.
-    timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_pack, time_kernel (the other kernels) and
-    time_d2h (copies out), and ``spans()``, when each of them was. They overlap.
+    timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_pack, time_kernel (the other kernels),
+    time_d2h (copies out), time_copies (both ways) and time_compute (packing and the other kernels), and ``spans()``,
+    when each part was. They overlap.
     rescued: from a GPU, how many pairs no kernel of it could do: the CPU did.
     """
 

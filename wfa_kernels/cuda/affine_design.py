@@ -3,7 +3,7 @@
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda import affine_bits, banded
 from wfa_kernels.cuda.affine_bits import WORD
-from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, make_forward, make_functions
+from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, HIGHEST_RATE, make_forward, make_functions
 from wfa_kernels.cuda.affine_strips_back import make_backward
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.penalties import MAX_SCORE
@@ -20,6 +20,8 @@ _REACHES = (
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
 #: Part of a batch's long pairs that may be left to a wider reach.
 _FEW_LONG_PAIRS = 0.03
+#: Of the rate of the batches so far: a few more pairs are over it by chance, and each of them costs a batch more.
+_RATE_MARGIN = 1.03
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
 
@@ -34,10 +36,16 @@ def bands(penalties):
 
 
 class AffineDesign(banded.Banded):
-    """See design.Design. penalties: (mismatch, gap_open, gap_extend)."""
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend).
+
+    rate: by which pairs are tried first, see affine_strips: that of the batches of a call so far, and until one is done
+    of the call before. 0: not known yet.
+    """
+
+    rate = 0
 
     def __init__(self, penalties):
-        self.penalties = penalties
+        self.penalties, self._highest = penalties, 0
         self.BANDS = bands(penalties)
         strips = [f"strips of {threads} threads, reach {reach}" for threads, reach in STRIPS] if self.BANDS else []
         self.NAMES = (*(f"band {band}" for band in self.BANDS), *strips)
@@ -75,6 +83,16 @@ class AffineDesign(banded.Banded):
             return banded.FILLING_PAIRS // 2
         return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2
 
+    def begin(self):
+        """See design.Design."""
+        self._highest = 0
+
+    def learn(self, number):
+        """See design.Design. number: the highest rate of a batch's pairs."""
+        self._highest = max(self._highest, number)
+        rate = int(_RATE_MARGIN * self._highest)
+        self.rate = rate if rate < HIGHEST_RATE else 0
+
     def launch(self, level, queue, after, batch, traced):
         """Launch the kernels of a level."""
         if level < len(self.BANDS):
@@ -88,6 +106,7 @@ class AffineDesign(banded.Banded):
         Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
         """
         words, launch = batch.slot.scratch_words, batch.slot.launch
+        rate = self.rate if queue < 0 else 0  # what waits was over a limit already
         reach = _capped(reach, batch.longest)
         part = self._pair_words(threads, reach, batch.longest, traced)
         group = BLOCK // threads
@@ -99,7 +118,7 @@ class AffineDesign(banded.Banded):
             count = min(room, batch.pairs - first)
             launch(
                 make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
-                count, threads, reach, batch.slot.scores, words, part,
+                count, threads, reach, rate, batch.slot.scores, words, part,
             )  # fmt: skip
             if traced and reach >= 0:
                 launch(

@@ -19,6 +19,10 @@ rows, at its right end from sums of v along its last row. A strip's first chunk 
 g, so beside the border, where a neighbour outside is dear, costs are too high; they are right from the diagonal on that
 begins where the strip does, and in the last chunk up to the one that begins where the strip above ends.
 
+All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
+tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 1024 letters of both its
+sequences, or it is tried again without.
+
 Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a chunk hands down is complete a chunk
 later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block, a warp, end at
 a barrier. With T threads, 3 T chunks a strip keep all of them busy.
@@ -36,7 +40,7 @@ in all, 31 ms.
 from functools import cache
 from types import SimpleNamespace
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, float32, int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda.affine_chunk import make_chunk
@@ -56,6 +60,11 @@ BLOCK = 4 if simulated() else 32
 HOPPER_REGISTERS = 96
 _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array sizes by name only
 _FAR = 2**30
+#: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
+TOLERANCE = 64
+#: Highest rate: times the letters of the longest pair it fits 32 bits.
+HIGHEST_RATE = 8191
+_LETTER_BITS = 10  # 1024 letters, which a rate is for
 
 
 @cuda.jit(device=True, inline="always")
@@ -101,6 +110,20 @@ def _progress(told, strip):
     elif told >> int32(16) == strip:
         chunk, ended = (told & int32(0xFFFF)) >> int32(1), (told & int32(1)) != int32(0)
     return chunk, ended
+
+
+@cuda.jit(device=True, inline="always")
+def _limit_by(rate, letters):
+    """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
+    likely = int32(TOLERANCE) + ((letters * rate) >> int32(_LETTER_BITS))
+    return likely if rate > int32(0) else int32(_FAR)
+
+
+@cuda.jit(device=True, inline="always")
+def _rate_of(score, letters):
+    """The least rate by which such a pair is below its limit."""
+    more = float32(score + int32(1) - int32(TOLERANCE)) * float32(1 << _LETTER_BITS)
+    return min(int32(max(more, float32(0)) / float32(max(letters, int32(1)))) + int32(2), int32(HIGHEST_RATE))
 
 
 @cache
@@ -214,7 +237,8 @@ def make_forward(penalties, traced):
     """The kernel that computes scores: a group of threads a pair.
 
     Arguments: those of banded.make_kernel up to ``after``, then first, count: the pairs of the queue to take; threads:
-    of a group; reach: A; scores: int32[pairs]; words: uint32[...], of which each group has ``part``.
+    of a group; reach: A; rate: below HIGHEST_RATE, 0 for none; scores: int32[pairs]; words: uint32[...], of which each
+    group has ``part``. In row 0 of the queues, behind all else, it raises the highest rate of a pair.
 
     In one piece: with a pair's beginning and a strip's end in functions of their own it takes 115 registers, not 96.
     """
@@ -227,8 +251,9 @@ def make_forward(penalties, traced):
     first_state, later_state = chunk.first_state, chunk.later_state
 
     def affine_strips(
-        pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, scores, words, part
-    ):
+        pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
+        words, part,
+    ):  # fmt: skip
         told = cuda.shared.array(_RING, int32)
         begun_at = cuda.shared.array(_RING, int32)
         sums = cuda.shared.array(BLOCK, int32)
@@ -244,6 +269,7 @@ def make_forward(penalties, traced):
             m, n = lengths_of(shape, i)
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
             bound = limit(m, n, reach)
+        bound = min(bound, _limit_by(int32(rate), m + n))  # within the block above it would take 20 registers more
         if bound > int32(0):
             strips = (m + int32(31)) >> int32(5)
         told[thread], told[int32(BLOCK) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
@@ -312,7 +338,10 @@ def make_forward(penalties, traced):
             total = border(abs(final)) + sums[group]
             certain = total < bound
             scores[i] = total * int32(unit) if certain else int32(NO_SCORE)
-            if not certain:
+            if certain:
+                m, n = lengths_of(shape, i)
+                cuda.atomic.max(queues, (0, queues.shape[0]), _rate_of(total, m + n))
+            else:
                 send_on(queues, after, i)
 
     suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)

@@ -68,6 +68,12 @@ def release():
         _pool.clear()
 
 
+def slots():
+    """Every Slot that is kept for the next call."""
+    with _lock:
+        return [slot for stream in _streams.values() if stream for slot in stream.slots]
+
+
 @dataclass(frozen=True)
 class _Way:
     """What a stream is for."""

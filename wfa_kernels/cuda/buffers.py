@@ -27,7 +27,7 @@ class Slot:
         self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
         self.shape = device_array(pairs + 2 * blocks, np.uint32)
         self.place = device_array((2, pairs), np.uint32)
-        self.queues = device_array((levels + 2, max(pairs, levels + 2)), np.int32)
+        self.queues = device_array((levels + 2, max(pairs, levels + 3)), np.int32)
         self.scores = device_array(pairs, np.int32)
         self.counts = device_array(pairs, np.uint32)
         self.runs_at = device_array(pairs, np.uint32)
@@ -40,7 +40,7 @@ class Slot:
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
-        self.tallies = pinned_array(levels + 1, np.int32)
+        self.tallies = pinned_array(levels + 3, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
         self.launch = Launcher(self.compute)

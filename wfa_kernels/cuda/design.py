@@ -14,6 +14,12 @@ class Design:
     #: The kernel to begin with.
     first_level = 0
 
+    def begin(self):
+        """Before the batches of a call."""
+
+    def learn(self, number):
+        """Take into account what the kernels of a batch have left in row 0 of the queues for their design, or 0."""
+
     def finish(self, batch):
         """Launch what CIGARs need besides: nothing where the kernels leave runs themselves."""
 

@@ -77,6 +77,28 @@ def free_bytes():
     return int(cuda.current_context().get_memory_info().free)
 
 
+def processors():
+    """Processors (SMs) of the GPU in use; the simulator counts as one."""
+    from numba import cuda
+
+    return 1 if simulated() else int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
+
+
+def blocks_at_once(kernel, threads, shared_bytes):
+    """Blocks that the GPU in use holds of a kernel that has been launched; in the simulator, that runs them in turn, 1.
+
+    threads, shared_bytes: of a block, the latter as asked for at the launch.
+    """
+    if simulated():
+        return 1
+    from numba import cuda
+
+    compiled = next(iter(kernel.overloads.values()))
+    function = compiled._codelibrary.get_cufunc()
+    per_processor = cuda.current_context().get_active_blocks_per_multiprocessor(function, threads, shared_bytes)
+    return int(per_processor) * processors()
+
+
 def copy_in(target, source, stream, first=0):
     """Copy a contiguous host array into a device array's memory, from element ``first`` on, in order of the stream.
 

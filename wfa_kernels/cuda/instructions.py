@@ -1,5 +1,6 @@
 """Single instructions, and circuits of them, for kernels: they compile faster and better than Python's operators."""
 
+import time
 from functools import cache
 
 from wfa_kernels.cuda.device import simulated
@@ -37,6 +38,39 @@ def make_funnel():
         return types.uint32(types.uint32, types.uint32, types.uint32), generate
 
     return _named(intrinsic(funnel), "funnel")
+
+
+@cache
+def make_clock():
+    """A function for kernels, (): nanoseconds of the GPU's clock, int64, which all its processors share."""
+    return time.perf_counter_ns if simulated() else _special_register("globaltimer", 64)
+
+
+@cache
+def make_processor():
+    """A function for kernels, (): number, int32, of the processor that the thread is on."""
+    return int if simulated() else _special_register("smid", 32)
+
+
+def _special_register(register, bits):
+    """Read anew wherever it stands, and neither before what stands before it nor after what follows."""
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    word, typed = ir.IntType(bits), {32: types.int32, 64: types.int64}[bits]
+
+    def read(typing_context):
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(word, [])
+            moved = ir.InlineAsm(
+                kind, f"mov.u{bits} $0, %{register};", "=l,~{memory}" if bits == 64 else "=r,~{memory}", True
+            )
+            return builder.call(moved, [])
+
+        return typed(), generate
+
+    return _named(intrinsic(read), register)
 
 
 def _named(made, name):

@@ -36,9 +36,9 @@ class PackedPairs(PairBatch):
 
 def pin(pairs):
     """A copy of the batch in page-locked memory, which align() on a GPU reads without staging it."""
-    return PinnedPairs(
-        _locked_copy(pairs.pattern), pairs.pattern_offsets, _locked_copy(pairs.text), pairs.text_offsets, pairs.metadata
-    )
+    pattern, pattern_offsets = _from_zero(pairs.pattern, pairs.pattern_offsets)
+    text, text_offsets = _from_zero(pairs.text, pairs.text_offsets)
+    return PinnedPairs(_locked_copy(pattern), pattern_offsets, _locked_copy(text), text_offsets, pairs.metadata)
 
 
 def pack(pairs):

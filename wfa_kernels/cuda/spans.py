@@ -11,11 +11,11 @@ class Spans:
     """Begin and end of parts of the calls of a stream, as events."""
 
     def __init__(self):
-        self._events, self._spans = [], []
+        self._events, self._spans, self._pairs = [], [], []
 
     def clear(self):
         """Forget the last call's; its events are used again."""
-        self._spans = []
+        self._spans, self._pairs = [], []
 
     def begin(self, name, batch, stream):
         """Begin to time what follows on a CUDA stream; the callable that ends it and gives the event of the end."""
@@ -24,6 +24,7 @@ class Spans:
         begin, end = self._events[len(self._spans)]
         begin.record(stream)
         self._spans.append((name, batch.number, begin, end))
+        self._pairs.append(batch.pairs)
 
         def ended():
             end.record(stream)
@@ -31,13 +32,9 @@ class Spans:
 
         return ended
 
-    def seconds(self, name):
-        """Seconds of the last call during which a part went on for at least one batch, by the GPU's clock."""
-        total, until = 0.0, 0.0
-        for begin, end in sorted((begin, end) for part, _, begin, end in self.timeline() if part == name):
-            total += max(0.0, end - max(begin, until))
-            until = max(until, end)
-        return total
+    def seconds(self, parts):
+        """Seconds of the last call during which one of the parts went on for a batch at least, by the GPU's clock."""
+        return covered((begin, end) for part, _, begin, end in self.timeline() if part in parts)
 
     def timeline(self):
         """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
@@ -47,30 +44,51 @@ class Spans:
             for part, number, begin, end in self._spans
         ]
 
+    def kernels(self):
+        """[(batch number, its pairs, begin, end)] of the batches' kernels but packing, as in timeline()."""
+        with_pairs = zip(self.timeline(), self._pairs, strict=True)
+        return [(batch, pairs, *when) for (part, batch, *when), pairs in with_pairs if part == "time_kernel"]
+
+
+def covered(spans):
+    """Length of the union of (begin, end) spans."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
 
 class Timings(Mapping):
-    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies
-    out. They overlap: their sum is no time of the call.
+    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies out; then
+    time_copies, both ways, and time_compute, packing and the other kernels. They overlap: their sum is no time of the
+    call.
 
     Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
     """
 
-    PARTS = ("time_h2d", "time_pack", "time_kernel", "time_d2h")
+    #: Quantity -> the parts during at least one of which it counts.
+    QUANTITIES = {part: (part,) for part in ("time_h2d", "time_pack", "time_kernel", "time_d2h")} | {
+        "time_copies": ("time_h2d", "time_d2h"),
+        "time_compute": ("time_pack", "time_kernel"),
+    }
 
     def __init__(self, spans):
         self._spans = spans
 
     def __getitem__(self, name):
-        if name not in self.PARTS:
-            raise KeyError(name)
-        return self._spans.seconds(name)
+        return self._spans.seconds(self.QUANTITIES[name])
 
     def spans(self):
         """[(part, batch number, begin, end)] in seconds since the first of them began; see Spans.timeline."""
         return [] if device.simulated() else self._spans.timeline()
 
+    def kernels(self):
+        """[(batch number, its pairs, begin, end)] of the batches' kernels but packing; begin, end as in spans()."""
+        return [] if device.simulated() else self._spans.kernels()
+
     def __iter__(self):
-        return iter(() if device.simulated() else self.PARTS)
+        return iter(() if device.simulated() else self.QUANTITIES)
 
     def __len__(self):
         return len(tuple(iter(self)))

@@ -77,6 +77,7 @@ class Stream:
         device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
         self.summed = self.beyond_done = None
         self.levels.begin(self.longest, every_level)
+        self.design.begin()
         batches = self.batcher.batches(pairs, letters, skipped)
         staged, sent = next(batches, None), None
         while staged is not None or sent is not None:
@@ -139,7 +140,7 @@ class Stream:
         """Letters into planes, and where each sequence begins."""
         slot, blocks = batch.slot, batch.blocks
         ended = self.spans.begin("time_pack", batch, stream)
-        device.clear(slot.queues, self.levels.count + 2, stream)
+        device.clear(slot.queues, len(slot.tallies), stream)
         if not batch.packed:
             words = [-(-len(letters) // LETTERS) for letters in batch.sources]
             slot.launch(
@@ -202,6 +203,7 @@ class Stream:
         slot.told.synchronize()
         tallies = slot.tallies.tolist()
         self.levels.learn(batch, tallies)
+        self.design.learn(tallies[-1])
         count = self.levels.count
         if tallies[count]:
             rows = np.empty(tallies[count], np.int32)

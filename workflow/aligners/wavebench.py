@@ -86,6 +86,7 @@ class WavebenchGpu(Adapter):
     """
 
     device = "cuda"
+    held_bytes_a_base, held_bytes_a_pair = 2, 50  # the letters page-locked once more, runs; offsets and scores
 
     def __init__(self, penalties, design, source="pinned", block_threads=None):
         self.penalties, self.tool = penalties, f"wavebench-{penalties.__name__.lower()}"

@@ -1,1 +1,1 @@
-"""What is read from the GPU itself rather than raced: its counters under Nsight Compute, the timeline of a call."""
+"""What is read from the GPU itself rather than raced: counters under Nsight Compute, timeline and occupancy."""

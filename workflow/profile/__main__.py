@@ -1,4 +1,4 @@
-"""``python -m workflow.profile``: read the kernels' counters and a call's timeline from this host's GPU."""
+"""``python -m workflow.profile``: read the kernels' counters, a call's timeline and occupancy from this host's GPU."""
 
 import argparse
 import sys
@@ -9,11 +9,13 @@ kernel_cache.use()  # before Numba is imported
 
 from simulators import SimulationError  # noqa: E402
 from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
-from workflow.profile import kernels, once, record, timeline  # noqa: E402
+from workflow.profile import kernels, occupancy, once, record, timeline  # noqa: E402
 from workflow.profile.cells import ProfileError  # noqa: E402
 from workflow.race.lock import host_lock  # noqa: E402
 
-MEASURES = {"kernels": kernels.measure, "timeline": timeline.measure}
+MEASURES = {"kernels": kernels.measure, "timeline": timeline.measure, "occupancy": occupancy.measure}
+#: Pairs where their number is not told; `occupancy` takes long ones.
+PAIRS, LONG_PAIRS = 1_000_000, 100_000
 
 
 def _parser():
@@ -22,6 +24,7 @@ def _parser():
     for name, told in (
         ("kernels", "thesis Tab 4 and 5: the three kernels' compiler facts, times and, with ncu, counters"),
         ("timeline", "thesis Fig 6: when the copies and kernels of a call ran"),
+        ("occupancy", "how many warps and processors were at work when, on long noisy pairs of very different lengths"),
         ("once", "the calls that `kernels` lets ncu watch; by itself it prints nothing"),
     ):
         command = commands.add_parser(name, help=told)
@@ -29,7 +32,8 @@ def _parser():
             "--data", default="results/data/profile", metavar="DIR",
             help="folder of <dataset>.arrow; what is not there is simulated into it [%(default)s]",
         )  # fmt: skip
-        command.add_argument("--pairs", type=_count, default=1_000_000, metavar="N", help="the first N [%(default)s]")
+        pairs = LONG_PAIRS if name == "occupancy" else PAIRS
+        command.add_argument("--pairs", type=_count, default=pairs, metavar="N", help="the first N [%(default)s]")
         if name != "once":
             command.add_argument("--out", required=True, metavar="FILE.json")
             command.add_argument("--host", help="id of this host [derived]")

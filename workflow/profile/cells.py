@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from simulators import simulate
+from simulators import PROFILES, simulate
 from wfa_kernels import PairBatch, PaperDesign, pin_pairs
 from wfa_kernels.designs import PAPER_KERNELS
 
@@ -27,6 +27,26 @@ class Dataset:
     def name(self):
         """As the races name it: ``uniform_150_e5``."""
         return f"uniform_{self.length}_e{self.error * 100:g}"
+
+    def simulate(self, count):
+        """A PairBatch of so many pairs, of SEED."""
+        return simulate("uniform", count, SEED, length=self.length, error=self.error)
+
+
+@dataclass(frozen=True)
+class ReadsDataset:
+    """Reads of a technology. name: one of simulators.PROFILES."""
+
+    name: str
+
+    @property
+    def error(self):
+        """Edits per letter of the pattern."""
+        return PROFILES[self.name].error
+
+    def simulate(self, count):
+        """A PairBatch of so many pairs, of SEED."""
+        return simulate(self.name, count, SEED)
 
 
 @dataclass(frozen=True)
@@ -54,6 +74,8 @@ class Cell:
 
 
 SHORT = Dataset(150, 0.05)
+#: Lengths with a long tail, to eight times the mean, and 15 % errors.
+LONG_TAILED = ReadsDataset("pacbio_clr")
 #: thesis Tab 4: the kernel that fits each data set. Tab 5: every kernel on one data set, with 32 threads a block.
 CELLS = (
     *(Cell("thesis_tab4", Dataset(1000, error)) for error in (0.02, 0.05, 0.1)),
@@ -62,7 +84,7 @@ CELLS = (
 
 
 def ensure_data(dataset, folder, count):
-    """Path of the data set's pair file in the folder; simulated with SEED where there is none.
+    """Path of the pair file of a Dataset or ReadsDataset in the folder; simulated with SEED where there is none.
 
     Raises ProfileError for a folder that cannot be written and for a file of fewer pairs than ``count``.
     """
@@ -70,7 +92,7 @@ def ensure_data(dataset, folder, count):
     if not os.path.exists(path):
         try:
             os.makedirs(folder, exist_ok=True)
-            simulate("uniform", count, SEED, length=dataset.length, error=dataset.error).to_arrow(path)
+            dataset.simulate(count).to_arrow(path)
         except OSError as error:
             raise ProfileError(f"{path}: cannot be written ({error.strerror})") from None
     held = len(PairBatch.from_arrow(path))

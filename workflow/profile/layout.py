@@ -3,7 +3,7 @@
 #: Version of the files' layout: what reads them refuses another one.
 LAYOUT = 1
 #: Kind -> the key of what was read from the GPU.
-KINDS = {"kernels": "cells", "timeline": "designs"}
+KINDS = {"kernels": "cells", "timeline": "designs", "occupancy": "kernels"}
 
 
 def fault(content, kind):

@@ -21,7 +21,7 @@ def require_writable(path):
 
 
 def write(path, kind, content, host=None):
-    """Write a profile, whole or not at all. kind: "kernels" | "timeline". content: its own keys, JSON-able."""
+    """Write a profile, whole or not at all. kind: one of layout.KINDS. content: its own keys, JSON-able."""
     head = {
         "kind": kind,
         "layout": LAYOUT,

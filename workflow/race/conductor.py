@@ -80,7 +80,7 @@ class Conductor:
         self._worker(*own, path)  # a new worker, or one that opens the data set, holds nothing
         if self.prepared.use(own, key.name):
             return
-        for other, name in self.prepared.add(own, key.name, held_bytes(pairs)):
+        for other, name in self.prepared.add(own, key.name, held_bytes(self.adapters[key.tool], pairs)):
             with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
                 self.workers[other].ask(PATIENCE_S, "drop", name)
         self.ask(key, path, "prepare", key.name, self.job(key.scope), key.n, self._processes(key.tool, key.threads))

@@ -1,24 +1,20 @@
 """Which cells the workers hold prepared, within a budget of memory: the one used longest ago goes first.
 
-A library's adapter holds its pairs and its last answers as Python objects, many times the size of the sequences. With
-long rounds the cells of all tools together would not fit a machine's memory; a cell that was dropped is prepared
-again before its next run, which is not timed.
+A library's adapter may hold its pairs and its last answers as Python objects, many times the size of the sequences; a
+GPU's holds its pairs once more, page-locked. With long rounds the cells of all tools together would not fit a machine's
+memory; a cell that was dropped is prepared again before its next run, which is not timed.
 """
 
 import psutil
 
 #: Part of the machine's memory that all prepared cells may take together, by the estimate below.
 PREPARED_SHARE = 0.4
-#: What the greediest adapters hold with their answers, measured at 150 and 1000 bp and 10 % error: 11 and 10 bytes a
-#: base in all.
-_BYTES_A_BASE = 10
-_BYTES_A_PAIR = 500
 
 
-def held_bytes(pairs):
-    """Estimated bytes of a cell on these pairs, its input and answers."""
+def held_bytes(adapter, pairs):
+    """Estimated bytes of a tool's cell on these pairs, its input and answers."""
     bases = int(pairs.pattern_offsets[-1] - pairs.pattern_offsets[0] + pairs.text_offsets[-1] - pairs.text_offsets[0])
-    return _BYTES_A_BASE * bases + _BYTES_A_PAIR * len(pairs)
+    return adapter.held_bytes_a_base * bases + adapter.held_bytes_a_pair * len(pairs)
 
 
 class Prepared:

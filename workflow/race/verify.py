@@ -1,6 +1,7 @@
 """Verify a tool's answers: scores against exact ones, CIGARs letter by letter, counts and failing pairs kept."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,8 @@ from wfa_kernels.result import NO_SCORE, OK, AlignmentResult
 INVALID = -1
 #: Pairs judged at a time: it bounds what verification needs besides the outputs themselves.
 CHUNK_PAIRS = 1 << 16
+#: Bytes hashed at a time.
+_CHUNK_BYTES = 1 << 24
 
 
 @dataclass
@@ -56,8 +59,8 @@ class Verdict:
         return self.answered / self.pairs if self.pairs else None
 
 
-def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0):
-    """Check the answers of one tool on one batch, chunk by chunk.
+def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0, threads=1):
+    """Check the answers of one tool on one batch, chunk by chunk, on some threads.
 
     pairs: PairBatch of n. result: AlignmentResult of n. objective: the penalties the tool optimises.
     exact_native: int32[n] exact scores under them. affine, exact_affine: the experiment's affine penalties and exact
@@ -65,13 +68,25 @@ def verify(pairs, result, objective, exact_native, affine=None, exact_affine=Non
     A right pair has the exact score and, where there are CIGARs, a valid one that costs just that. A pair without an
     exact score is judged only where its CIGAR does not fit its sequences or its score: it is wrong, whatever is exact.
     """
-    verdict = Verdict()
-    for start in range(0, len(pairs), CHUNK_PAIRS):
+
+    def judged(start):
         rows = slice(start, start + CHUNK_PAIRS)
         known = None if affine is None else exact_affine[rows]
         part = _rows_of(result, start, rows.stop)
-        verdict.add(_judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start))
+        return _judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start)
+
+    verdict = Verdict()
+    for part in _mapped(judged, range(0, len(pairs), CHUNK_PAIRS), threads):
+        verdict.add(part)
     return verdict
+
+
+def _mapped(function, items, threads):
+    """What the function gives for each item, in their order."""
+    if threads == 1 or len(items) == 1:
+        return map(function, items)
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))
 
 
 def _rows_of(result, start, stop):
@@ -161,10 +176,12 @@ def _cost(p, t, cigar, mismatch, gap_open, gap_extend):
     return cost if v == len(p) and h == len(t) else INVALID
 
 
-def output_hash(result):
+def output_hash(result, threads=1):
     """Hex digest of a result's scores, status and CIGARs: equal outputs need not be verified twice."""
-    digest = hashlib.blake2b(digest_size=16)
+    chunks = []
     for array in (result.scores, result.status, result.cigars, result.cigar_offsets):
         if array is not None:
-            digest.update(np.ascontiguousarray(array))
-    return digest.hexdigest()
+            flat = np.ascontiguousarray(array).view(np.uint8)
+            chunks += [flat[start : start + _CHUNK_BYTES] for start in range(0, len(flat), _CHUNK_BYTES)]
+    digests = _mapped(lambda chunk: hashlib.blake2b(chunk, digest_size=16).digest(), chunks, threads)
+    return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()

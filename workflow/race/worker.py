@@ -22,6 +22,7 @@ from workflow import aligners
 from workflow.processes import die_with_parent
 from workflow.race import kernel_cache
 from workflow.race import verify as verification
+from workflow.race.host import usable_cores
 
 #: What a worker answers when a tool runs out of memory.
 OUT_OF_MEMORY = "out of memory"
@@ -66,10 +67,14 @@ def shard_bounds(pairs, shards):
 
 
 class Shard:
-    """The work of one process: cells by key, over its own range of the pairs. threads: of each of its runs."""
+    """The work of one process: cells by key, over its own range of the pairs.
 
-    def __init__(self, tool, threads, index):
+    threads: of each of its runs. shards: how many there are; they share the cores for what is not timed.
+    """
+
+    def __init__(self, tool, threads, index, shards=1):
         self.tool, self.threads, self.index = tool, threads, index
+        self.untimed_threads = max(1, usable_cores() // shards)
         self.path, self.pairs, self.cells = None, None, {}
 
     def open(self, path):
@@ -102,7 +107,9 @@ class Shard:
 
     def outcome(self, key):
         """Hash of the last run's outputs."""
-        return verification.output_hash(self.cells[key][1].adapter.outputs()) if key in self.cells else ""
+        if key not in self.cells:
+            return ""
+        return verification.output_hash(self.cells[key][1].adapter.outputs(), self.untimed_threads)
 
     def verify(self, key, native_path, affine_path):
         """Verdict on the last run's outputs against the exact scores kept in .npy files, judged chunk by chunk.
@@ -119,7 +126,7 @@ class Shard:
         affine = cell.job.penalties if affine_path else None
         return verification.verify(
             cell.pairs, result, cell.adapter.objective(cell.job), np.load(native_path, mmap_mode="r")[rows],
-            affine, np.load(affine_path, mmap_mode="r")[rows] if affine_path else None, start,
+            affine, np.load(affine_path, mmap_mode="r")[rows] if affine_path else None, start, self.untimed_threads,
         )  # fmt: skip
 
     def drop(self, key):
@@ -162,8 +169,9 @@ class Team:
             before, begin = kernel_cache.kept(), time.monotonic()
             cell.run()
             took[job.scope] = time.monotonic() - begin, not kernel_cache.kept() <= before
+        self.own = Shard(self.tool, self.threads, 0, shards)
         for index in range(1, shards):
-            self.forked.append(_fork_shard(Shard(self.tool, self.threads, index)))
+            self.forked.append(_fork_shard(Shard(self.tool, self.threads, index, shards)))
         return took
 
     def everyone(self, method, *arguments):

@@ -17,6 +17,7 @@ from workflow.scripts.table_html import STYLE
 HERE = Path(__file__).parent
 TITLES = {
     "thesis": "thesis: eWFA-GPU (edit distance) and WFA-GPU (gap-affine)",
+    "gpu": "GPU: how busy our kernels keep it",
     "ewfa": "ewfa: eWFA-GPU, journal version",
     "longed": "longed: Levenshtein distance between very long strings on a GPU",
     "saloba": "saloba: SALoBa, seed extension on a GPU",

@@ -1,9 +1,11 @@
-# What is read from a GPU itself, where there is one; tables and figure are drawn from recorded profiles, too.
+# What is read from a GPU itself, where there is one; tables and figures are drawn from recorded profiles, too.
 from wfa_kernels import gpu_problem
 from workflow.scripts import profiles
 
 CAN_PROFILE = bool(host.gpus()) and gpu_problem() is None
 KERNEL_PROFILES = profiles.files("kernels", HOST, CAN_PROFILE)
+#: Figure -> the kind of profile that it is drawn from.
+PROFILE_OF = {"thesis_fig6": "timeline", "gpu_occupancy": "occupancy"}
 
 if CAN_PROFILE:
 
@@ -16,7 +18,7 @@ if CAN_PROFILE:
         log:
             f"results/logs/profile/{HOST}/{{kind}}.log",
         wildcard_constraints:
-            kind="kernels|timeline",
+            kind="kernels|timeline|occupancy",
         threads: workflow.cores
         resources:
             race=1,
@@ -57,27 +59,34 @@ rule kernel_table:
         " --host {params.host} --out {params.out} 2> {log}"
 
 
-# When copies and kernels of a call ran.
-rule thesis_fig6:
+# When copies and kernels of a call ran; how busy the GPU was.
+rule profile_figure:
     input:
-        modules=sources.closure("workflow/scripts/figures/thesis_fig6.py"),
-        profiles=profiles.files("timeline", HOST, CAN_PROFILE),
+        modules=lambda wildcards: sources.closure(
+            f"workflow/scripts/figures/{wildcards.figure}.py"
+        ),
+        profiles=lambda wildcards: profiles.files(
+            PROFILE_OF[wildcards.figure], HOST, CAN_PROFILE
+        ),
     output:
         report(
-            "results/figures/thesis_fig6.svg",
+            "results/figures/{figure}.svg",
             caption="../report/figure.rst",
             category="Figures",
-            labels={"figure": "thesis_fig6"},
+            labels={"figure": "{figure}"},
         ),
-        "results/figures/thesis_fig6.png",
+        "results/figures/{figure}.png",
     log:
-        "results/logs/figures/thesis_fig6.log",
+        "results/logs/figures/{figure}.log",
+    wildcard_constraints:
+        figure="|".join(PROFILE_OF),
     params:
-        caption=caption("thesis_fig6"),
+        caption=lambda wildcards: caption(wildcards.figure),
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig6 {input.profiles} --host {params.host} --out {params.out} 2> {log}"
+        "python -m workflow.scripts.figures.{wildcards.figure} {input.profiles} --host {params.host}"
+        " --out {params.out} 2> {log}"
 
 
-ruleorder: thesis_fig6 > computed_figure
+ruleorder: profile_figure > computed_figure

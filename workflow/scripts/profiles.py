@@ -53,7 +53,7 @@ def files(kind, here, made, results="results"):
 
 
 def read(path, kind):
-    """The JSON of one file. kind: "kernels" | "timeline". Raises ProfileFileError."""
+    """The JSON of one file. kind: one of layout.KINDS. Raises ProfileFileError."""
     try:
         with open(path, encoding="utf-8") as text:
             content = json.load(text)
