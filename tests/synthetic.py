@@ -61,6 +61,7 @@ SAMPLE = {
     "output_hash": "bb",
     "jit_s": 0.1,
     "jit_compiled": None,
+    "base_rss_bytes": 4_000_000,
     "peak_rss_bytes": 10_000_000,
     "peak_pinned_bytes": None,
     "peak_device_bytes": None,

@@ -16,6 +16,8 @@ from workflow.scripts import plan, settings
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = "config/config.yaml"
 LANE = "config/lanes/kick.yaml"
+#: Experiments that serve the CPU page alone.
+CPU_PAGE = {"cpu_edit", "cpu_affine", "cpu_long_edit", "cpu_long_affine"}
 TAB1 = "config/experiments/thesis_tab1.yaml"
 TAB9 = "config/experiments/thesis_tab9.yaml"
 
@@ -48,9 +50,11 @@ def test_the_configuration_as_committed_is_right():
     for lane in ("kick", "lite", "full"):
         chosen = settings.load(lane=lane)
         assert chosen.lane["name"] == lane
-        assert set(chosen.experiments) == {"thesis_tab1", "thesis_tab8", "thesis_tab9", "thesis_fig7", "ewfa_tab4"}
+        papers = {"thesis_tab1", "thesis_tab8", "thesis_tab9", "thesis_fig7", "ewfa_tab4"}
+        assert set(chosen.experiments) == papers | CPU_PAGE
         with_gpu = replace(chosen, gpu=True)
-        assert all(with_gpu.datasets(experiment) for experiment in chosen.experiments)
+        raced = {experiment for experiment in chosen.experiments if with_gpu.datasets(experiment)}
+        assert raced == (papers if lane == "kick" else papers | CPU_PAGE)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +233,13 @@ def test_a_lane_narrows_an_experiment(project):
     assert chosen.datasets("thesis_tab1") == ["uniform_150_e2"]
     assert "uniform_150_e5" in chosen.left_out("thesis_tab1")
     assert plan.race_plan(chosen, "thesis_tab1").threads == (1,)
+
+
+def test_a_lane_leaves_an_experiment_out(project):
+    change(project, LANE, narrow={"cpu_edit": {"datasets": []}})
+    chosen = settings.load(root=project)
+    assert chosen.datasets("cpu_edit") == [] and "uniform_10000_e5" in chosen.left_out("cpu_edit")
+    assert "cpu_edit: 0 races" in plan.describe(chosen)
 
 
 def test_a_lane_leaves_tools_out(project):

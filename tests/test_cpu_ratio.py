@@ -10,12 +10,13 @@ from tests.tables import cells, markdown_rows, read_csv
 from tests.test_figures import check_text, words
 from workflow.race import samples
 from workflow.race.provenance import PROCEDURE
-from workflow.scripts import cpu_ratios
+from workflow.scripts import cpu_races, cpu_ratios
 from workflow.scripts.figures import cpu_ratio as figure
 from workflow.scripts.tables import cpu_ratio as table
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = ROOT / "config/targets/cpu_ratio.csv"
+CONFIGS = [ROOT / f"config/experiments/{id_}.yaml" for ids in cpu_races.EXPERIMENTS.values() for id_ in ids]
 HOST = "some-cpu-2c"
 OURS = ("wavebench-auto", "cpu", 1)
 EDIT = {OURS: 1.0, ("edlib", "", 1): 9.0, ("edlib-native", "", 1): 3.0, ("rapidfuzz", "", 1): 1.6}
@@ -41,7 +42,7 @@ def arguments(tmp_path):
     """arguments(files, ...) is the command line of the table and the figure, with the path of what they write."""
 
     def arguments(files, targets=TARGETS, lane="kick", host=HOST, out="cpu_ratio"):
-        configs = [f"--config={ROOT}/config/experiments/{name}.yaml" for name in ("thesis_tab1", "thesis_tab8")]
+        configs = [f"--config={path}" for path in CONFIGS]
         lane = f"--lane={ROOT}/config/lanes/{lane}.yaml"
         return [*map(str, files), *configs, lane, f"--targets={targets}", f"--host={host}", f"--out={tmp_path / out}"]
 
@@ -83,7 +84,7 @@ def test_a_ratio_and_its_targets_are_tidy(race, draw_up):
     told = [row[name] for name in ("tool", "variant", "metric", "scope", "length_bp", "error", "threads", "note")]
     assert told == ["wavebench-auto", "cpu", "edit", "score", "150", "0.05", "1", "RapidFuzz"]
     assert float(row["ci_low"]) < float(row["value"]) < float(row["ci_high"]) and row["rounds"] == "8"
-    assert len([row for row in rows if row["quantity"] == "ratio_asked"]) == len(cpu_ratios.PLACES) == 48
+    assert len([row for row in rows if row["quantity"] == "ratio_asked"]) == len(cpu_races.PLACES) == 48
 
 
 def test_a_met_target_is_bold_and_stands_beside_the_ratio(race, draw_up):
@@ -126,11 +127,20 @@ def test_every_cell_without_a_ratio_says_why(race, draw_up):
     edit = {row["dataset"]: row for row in cells(out, metric="edit", scope="score")}
     assert not any(row["ratio"] for row in edit.values()) and all(row["reason"] for row in edit.values())
     assert [edit[f"uniform_{name}"]["status"] for name in ("150_e2", "150_e10", "300_e2", "1000_e2", "10000_e2")] == [
-        "no peer", "wrong answers", "crashed", "ours not raced", "in no experiment"
+        "no peer", "wrong answers", "crashed", "ours not raced", "not in this lane"
     ]  # fmt: skip
     assert edit["uniform_150_e5"]["status"] == "no sample yet"
     assert edit["uniform_300_e5"]["status"] == "not in this lane"
-    assert "thesis_tab1 has no such data set (6 cells)" in Path(f"{out}.md").read_text()
+    assert "not in this lane: the data set is not in lane kick (" in Path(f"{out}.md").read_text()
+
+
+def test_the_missing_cells_come_from_experiments_of_their_own(race, draw_up):
+    long = race("uniform_10000_e5", {OURS: 1.0, ("wfa2-lib-native", "biwfa", 1): 2.0}, experiment="cpu_edit")
+    out = draw_up([long, affine(race, "uniform_300_e2", experiment="cpu_affine")])
+    (row,) = cells(out, dataset="uniform_10000_e5", metric="edit", scope="score")
+    assert row["peer"] == "wfa2-lib-native:biwfa" and float(row["ratio"]) == pytest.approx(2, rel=0.07)
+    (row,) = cells(out, dataset="uniform_300_e2", metric="affine", scope="score")
+    assert row["peers_compared"] == "2"
 
 
 def test_doubts_stand_with_the_ratio(race, draw_up):
@@ -155,10 +165,10 @@ def test_a_recorded_host_stands_below_this_one_and_one_without_ratios_in_a_note(
 
 def test_the_targets_are_those_asked():
     targets = cpu_ratios.read_targets(TARGETS)
-    place = cpu_ratios.Place
+    place = cpu_races.Place
     assert targets[place("edit", "score", 1000, 10)] == (2.8, 4.5)
     assert targets[place("affine", "score", 10000, 2)] == (0.9, 1.2)
-    assert {targets[p] for p in cpu_ratios.PLACES if p.scope == "cigar"} == {(1, 1.8), (1, 1.4), (1, 1.2)}
+    assert {targets[p] for p in cpu_races.PLACES if p.scope == "cigar"} == {(1, 1.8), (1, 1.4), (1, 1.2)}
 
 
 @pytest.mark.parametrize("command", [table.main, figure.main])
@@ -174,8 +184,7 @@ def test_targets_that_lack_a_cell_are_one_message(command, arguments, tmp_path):
 
 def drawn(files, lane="kick"):
     """The figure of race files."""
-    configs = [ROOT / f"config/experiments/{name}.yaml" for name in ("thesis_tab1", "thesis_tab8")]
-    hosts, _, _ = cpu_ratios.read(files, TARGETS, configs, ROOT / f"config/lanes/{lane}.yaml", HOST)
+    hosts, _ = cpu_ratios.read(files, TARGETS, CONFIGS, ROOT / f"config/lanes/{lane}.yaml", HOST)
     return figure.draw(hosts, HOST)
 
 
@@ -185,7 +194,7 @@ def test_heat_maps_print_values_reasons_and_the_host(race):
     picture = drawn(files)
     told = words(picture)
     assert "this host some-cpu-2c, lane kick race invalid" in told and "recorded on other, lane kick" in told
-    assert "a: no sample yet." in told and "b: not in this lane." in told and "c: in no experiment." in told
+    assert "a: no sample yet." in told and "b: not in this lane." in told
     values = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert [value for value in values if value.startswith("~")] and [value for value in values if value[0] == "0"]
     assert len([value for value in values if value[-1].isdigit()]) == 3 and len(values) == 2 * 48

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.arena import Arena
+from tests.peak_memory import needs_peaks
 from workflow.race import bundle, conductor, oracle, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.cells import Key, round_order
@@ -128,6 +129,15 @@ def test_a_tool_that_chokes_on_many_pairs_runs_the_few_that_it_can(arena):
     frame, _, lines = arena(["honest", "choker"], scopes=["score"], timeout=1)
     row = cell(frame, "choker", "score").iloc[0]
     assert (row["status"], row["pairs"]) == ("ok", 3) and any("choker" in line and "timeout" in line for line in lines)
+
+
+@needs_peaks
+def test_what_a_run_takes_is_told_from_what_its_process_held(arena):
+    frame, _, _ = arena(["honest", "glutton"], scopes=["score"])
+    grown = {tool: of_tool["peak_rss_bytes"].iloc[0] - of_tool["base_rss_bytes"].iloc[0]
+             for tool, of_tool in frame[~frame["twin"]].groupby("tool")}  # fmt: skip
+    assert 0 <= grown["honest"] < 16e6 and 60e6 < grown["glutton"] < 80e6
+    assert frame["base_rss_bytes"].min() > 16e6
 
 
 def test_refused_pairs_lower_coverage_not_recall(arena):

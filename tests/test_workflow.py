@@ -32,9 +32,11 @@ LANE = {
     "pairs": {"uniform_150_e5": 300, "uniform_150_e2": 300, "illumina_150": 200, "nanopore": 4},
     "real_pairs": 100,
 }
-FIGURES = [*(f"thesis_fig{number}" for number in (1, 2, 3, 4, 5, 8, 9, 10)), "ewfa_fig1", "cpu_ratio"]
+FIGURES = [*(f"thesis_fig{number}" for number in (1, 2, 3, 4, 5, 8, 9, 10)), "ewfa_fig1"]
+CPU_FIGURES = ["cpu_regret", "cpu_error", "cpu_length", "cpu_memory"]
 #: Jobs of what is drawn from the samples of thesis_tab1 beside its own table.
 CPU_RATIO = {"cpu_ratio": 1, "cpu_ratio_figure": 1}
+CPU_PAGE = CPU_RATIO | {"cpu_figure": len(CPU_FIGURES)}
 TOOLS = {"thesis_tab1": ["edlib", "rapidfuzz", "wavebench-auto:cpu"], "thesis_tab9": ["edlib", "wavebench-auto:cpu"]}
 
 
@@ -66,7 +68,8 @@ def copy_of_the_project(folder):
     for name, tools in TOOLS.items():
         edit_yaml(folder / f"config/experiments/{name}.yaml", tools=tools, threads=[1])
     tables = ["thesis_tab1", "thesis_tab7", "thesis_tab9", "cpu_ratio"]
-    edit_yaml(folder / "config/config.yaml", lane="tiny", experiments=list(TOOLS), tables=tables, figures=FIGURES)
+    figures = [*FIGURES, "cpu_ratio", *CPU_FIGURES]
+    edit_yaml(folder / "config/config.yaml", lane="tiny", experiments=list(TOOLS), tables=tables, figures=figures)
     return folder
 
 
@@ -109,6 +112,7 @@ def test_each_lane_has_a_plan(lane):
     assert wanted["thesis_tab3"] == wanted["ewfa_tab4"] == wanted["thesis_fig7"] == 1
     assert all((f"race_{name}" in wanted) == chosen.gpu for name in ("ewfa_tab4", "thesis_fig7"))
     assert wanted["computed_figure"] == 8 and wanted["cpu_ratio"] == wanted["cpu_ratio_figure"] == 1
+    assert wanted["cpu_figure"] == len(CPU_FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +139,24 @@ def test_one_table_or_figure_asks_for_its_own_alone(target, wanted):
 
 
 @pytest.mark.parametrize(
-    ("target", "rule"), [("tables/cpu_ratio.md", "cpu_ratio"), ("figures/cpu_ratio.svg", "cpu_ratio_figure")]
+    ("target", "rule"),
+    [
+        ("tables/cpu_ratio.md", "cpu_ratio"),
+        ("figures/cpu_ratio.svg", "cpu_ratio_figure"),
+        ("figures/cpu_memory.svg", "cpu_figure"),
+    ],
 )
-def test_the_cpu_ratio_asks_for_both_its_races(target, rule):
+def test_the_cpu_page_asks_for_its_races(target, rule):
     found = jobs(ROOT, "--forceall", f"results/{target}", "--config", "lane=kick")
     assert set(found) == {"race_thesis_tab1", "race_thesis_tab8", "simulate", rule}
     chosen = settings.load(lane="kick")
     assert found["simulate"] == len({d for name in ("thesis_tab1", "thesis_tab8") for d in chosen.datasets(name)})
+
+
+def test_in_the_full_lanes_the_cpu_page_asks_for_the_races_of_its_own_too():
+    found = jobs(ROOT, "--forceall", "results/figures/cpu_length.svg", "--config", "lane=lite")
+    own = {f"race_cpu_{name}" for name in ("edit", "affine", "long_edit", "long_affine")}
+    assert set(found) == {"race_thesis_tab1", "race_thesis_tab8", "simulate", "cpu_figure"} | own
 
 
 @pytest.mark.skipif(bool(host.gpus()), reason="what a host without a GPU does")
@@ -201,7 +216,7 @@ def test_a_whole_run_ends_in_the_report(finished):
     for name in ("thesis_tab1", "thesis_tab7", "thesis_tab9", "cpu_ratio"):
         for suffix in ("csv", "md", "html", "tidy.csv"):
             assert (finished / f"results/tables/{name}.{suffix}").stat().st_size
-    for name in (*(f"thesis_fig{n}" for n in (1, 2, 3, 4, 5, 10)), "ewfa_fig1", "cpu_ratio"):
+    for name in (*(f"thesis_fig{n}" for n in (1, 2, 3, 4, 5, 10)), "ewfa_fig1", "cpu_ratio", *CPU_FIGURES):
         assert b"<svg" in (finished / f"results/figures/{name}.svg").read_bytes()
         assert (finished / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
     assert len(list(finished.glob("results/samples/tiny/*/*/*.parquet"))) == 4
@@ -216,16 +231,20 @@ def test_a_second_run_has_nothing_to_do(finished):
 @pytest.mark.parametrize(
     ("file", "reruns"),
     [
-        ("workflow/aligners/rapidfuzz.py", after_races("thesis_tab1") | CPU_RATIO),
-        ("workflow/aligners/edlib.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO),
-        ("wfa_kernels/cpu/edit_wfa.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO),
+        ("workflow/aligners/rapidfuzz.py", after_races("thesis_tab1") | CPU_PAGE),
+        ("workflow/aligners/edlib.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_PAGE),
+        ("wfa_kernels/cpu/edit_wfa.py", after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_PAGE),
         (
             "simulators/uniform.py",
-            after_races("thesis_tab1", "thesis_tab9")
-            | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1}
-            | CPU_RATIO,
+            after_races("thesis_tab1", "thesis_tab9") | {"simulate": 4, "thesis_tab7": 1, "thesis_fig10": 1} | CPU_PAGE,
         ),
-        ("workflow/scripts/plotting.py", {"computed_figure": 8, "thesis_fig10": 1, "cpu_ratio_figure": 1, "report": 1}),
+        (
+            "workflow/scripts/plotting.py",
+            {"computed_figure": 8, "thesis_fig10": 1, "cpu_ratio_figure": 1, "cpu_figure": 4, "report": 1},
+        ),
+        ("workflow/scripts/cpu_races.py", CPU_PAGE | {"report": 1}),
+        ("workflow/scripts/curves.py", {"cpu_figure": 3, "report": 1}),
+        ("workflow/scripts/figures/cpu_regret.py", {"cpu_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig1.py", {"computed_figure": 1, "report": 1}),
         ("workflow/scripts/figures/thesis_fig10.py", {"thesis_fig10": 1, "report": 1}),
         ("workflow/scripts/tables/thesis_tab1.py", {"measured_table": 1, "report": 1}),
@@ -255,7 +274,7 @@ def test_other_conditions_run_every_race_again(finished, file, name):
         text = (finished / file).read_text()
         (finished / file).write_text(re.sub(rf"^{name} = .*$", f"{name} = 99", text, flags=re.MULTILINE))
         found = jobs(finished)
-    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_RATIO
+    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_PAGE
 
 
 @pytest.mark.slow

@@ -184,6 +184,16 @@ class Hog(Honest):
         np.ones(1 << 50, np.uint8)
 
 
+class Glutton(Honest):
+    """Fills 64 MB in each run, and lets it go."""
+
+    tool = "glutton"
+
+    def run(self):
+        np.ones(64 * 10**6, np.uint8)
+        super().run()
+
+
 def note(name, line):
     """Append a line to a file of the tests' folder."""
     with open(os.path.join(os.environ["FAKE_TOOLS_FOLDER"], name), "a") as handle:
@@ -291,7 +301,7 @@ class ScoreOnly(Honest):
 def adapters():
     """One of each."""
     kinds = (
-        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Keeper,
-        Logbook, Pooled, Absent, ScoreOnly,
+        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
+        Keeper, Logbook, Pooled, Absent, ScoreOnly,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

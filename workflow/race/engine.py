@@ -154,6 +154,7 @@ def _rows(conductor, records, pairs, context):
             "output_hash": record.output_hash,
             "jit_s": record.jit_s,
             "jit_compiled": record.jit_compiled,
+            "base_rss_bytes": record.base_rss_bytes,
             "peak_rss_bytes": record.peak_rss_bytes,
             **record.peak_memory,
             **_verdict_fields(record.verdict),

@@ -40,7 +40,11 @@ def _among(value, allowed):
 
 
 def _are_names(value):
-    return isinstance(value, list) and value and all(isinstance(v, str) for v in value)
+    return _are_names_or_none(value) and value
+
+
+def _are_names_or_none(value):
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
 def _is_seconds(value):
@@ -59,7 +63,11 @@ _NARROWED = {
     "threads": (_is_list_of((1, "all")), "a list of: 1, all"),
     "datasets": (_are_names, "a list of names of data sets"),
 }
-_LEFT_OUT = {"without": (_are_names, "a list of ids of tools")}
+#: Of a lane's narrowing: no data set leaves the experiment out.
+_LEFT_OUT = {
+    "datasets": (_are_names_or_none, "a list of names of data sets, or []"),
+    "without": (_are_names, "a list of ids of tools"),
+}
 _EXPERIMENT = {
     "id": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
     "penalties": (lambda value: True, ""),

@@ -202,7 +202,7 @@ class Race:
         try:
             if first:
                 self._prepare(key)
-                self._ask(key, "peak_rss_bytes", True)
+                record.base_rss_bytes = self._ask(key, "peak_rss_bytes", True)
                 self._ask(key, "peak_memory", key.name, True)
             took = self._warm(key)
             if first:

@@ -51,13 +51,14 @@ SCHEMA = pa.schema(
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs: compilation, where jit_compiled
         ("jit_compiled", pa.bool_()),  # Numba compiled kernels in it, instead of reading them from its cache on disk
-        ("peak_rss_bytes", pa.int64()),  # over the cell's processes, with all that they hold
+        ("base_rss_bytes", pa.int64()),  # held by the cell's processes before the first round's run, prepared pairs too
+        ("peak_rss_bytes", pa.int64()),  # over the cell's processes in that run, with all that they hold
         ("peak_pinned_bytes", pa.int64()),  # page-locked, part of the former; of a GPU's tool only
         ("peak_device_bytes", pa.int64()),  # on the GPU, by the tool's own count
     ]
 )
 #: Columns that samples recorded before they were introduced do not have; they are null there.
-_LATER = ("jit_compiled", "peak_pinned_bytes", "peak_device_bytes")
+_LATER = ("jit_compiled", "base_rss_bytes", "peak_pinned_bytes", "peak_device_bytes")
 #: Columns that every race file has.
 REQUIRED = tuple(name for name in SCHEMA.names if name not in _LATER)
 

@@ -137,7 +137,7 @@ def _uneven_text(race):
 
 
 def standing(races, here=()):
-    """For each experiment and host, our kernel on all cores against the fastest other tool of each data set.
+    """For each experiment and host, our kernel against each data set's fastest other tool, on the most threads.
 
     A tool with wrong answers does not count, nor one that optimises another objective than the experiment's, nor an
     invalid race. races: ratios.read(). here: names of this host, which comes first. List of dicts: experiment, host,

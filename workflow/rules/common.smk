@@ -14,7 +14,7 @@ from workflow.race import kernel_cache
 kernel_cache.use()  # before Numba is imported, for this process and every job
 
 from workflow.race import host, provenance
-from workflow.scripts import cpu_ratios, plan, settings, sources
+from workflow.scripts import cpu_races, plan, settings, sources
 
 
 def checked(read, *arguments):
@@ -57,9 +57,10 @@ FIGURES = expand(
     figure=SETTINGS.config["figures"],
     ext=["svg", "png"],
 )
-# Both races that the CPU ratios are taken from.
-CPU_RATIO_EXPERIMENTS = expand(
-    "config/experiments/{name}.yaml", name=cpu_ratios.EXPERIMENTS.values()
+# The experiments whose races the CPU page is drawn from.
+CPU_EXPERIMENTS = expand(
+    "config/experiments/{name}.yaml",
+    name=[name for names in cpu_races.EXPERIMENTS.values() for name in names],
 )
 
 
@@ -118,8 +119,6 @@ def samples_of(experiment):
     return [path for path in everything if Path(path).parent.name == experiment]
 
 
-def cpu_ratio_samples():
-    """The samples behind the CPU ratios; of an experiment that is not run, those that lie here already."""
-    return [
-        path for name in cpu_ratios.EXPERIMENTS.values() for path in samples_of(name)
-    ]
+def cpu_samples():
+    """The samples behind the CPU page; of an experiment that is not run, those that lie here already."""
+    return [path for name in CPU_EXPERIMENTS for path in samples_of(Path(name).stem)]

@@ -15,7 +15,7 @@ rule computed_figure:
     log:
         "results/logs/figures/{figure}.log",
     wildcard_constraints:
-        figure="(?!(thesis_fig(7|10)|cpu_ratio)$)[^/.]+",
+        figure="(?!thesis_fig(7|10)[.]|cpu_)[^/.]+",
     params:
         caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
@@ -76,8 +76,8 @@ rule thesis_fig7:
 rule cpu_ratio_figure:
     input:
         modules=sources.closure("workflow/scripts/figures/cpu_ratio.py"),
-        samples=cpu_ratio_samples(),
-        experiments=CPU_RATIO_EXPERIMENTS,
+        samples=cpu_samples(),
+        experiments=CPU_EXPERIMENTS,
         lane=f"config/lanes/{LANE}.yaml",
         targets="config/targets/cpu_ratio.csv",
     output:
@@ -93,8 +93,39 @@ rule cpu_ratio_figure:
     params:
         caption=caption("cpu_ratio"),
         host=HOST,
-        configs=[f"--config={path}" for path in CPU_RATIO_EXPERIMENTS],
+        configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.figures.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"
+
+
+# The other figures of the CPU page, from the samples of the same races.
+rule cpu_figure:
+    input:
+        modules=lambda wildcards: sources.closure(
+            f"workflow/scripts/figures/{wildcards.figure}.py"
+        ),
+        samples=cpu_samples(),
+        experiments=CPU_EXPERIMENTS,
+        lane=f"config/lanes/{LANE}.yaml",
+    output:
+        report(
+            "results/figures/{figure}.svg",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        "results/figures/{figure}.png",
+    log:
+        "results/logs/figures/{figure}.log",
+    wildcard_constraints:
+        figure="cpu_(regret|error|length|memory)",
+    params:
+        caption=lambda wildcards: caption(wildcards.figure),
+        host=HOST,
+        configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
+        out=lambda wildcards, output: os.path.splitext(output[0])[0],
+    shell:
+        "python -m workflow.scripts.figures.{wildcards.figure} {input.samples} {params.configs}"
         " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"

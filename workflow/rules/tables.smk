@@ -188,8 +188,8 @@ rule thesis_tab7:
 rule cpu_ratio:
     input:
         modules=sources.closure("workflow/scripts/tables/cpu_ratio.py"),
-        samples=cpu_ratio_samples(),
-        experiments=CPU_RATIO_EXPERIMENTS,
+        samples=cpu_samples(),
+        experiments=CPU_EXPERIMENTS,
         lane=f"config/lanes/{LANE}.yaml",
         targets="config/targets/cpu_ratio.csv",
     output:
@@ -206,7 +206,7 @@ rule cpu_ratio:
         "results/logs/tables/cpu_ratio.log",
     params:
         host=HOST,
-        configs=[f"--config={path}" for path in CPU_RATIO_EXPERIMENTS],
+        configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.tables.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"

@@ -2,26 +2,25 @@
 
 import click
 
-from workflow.scripts import cpu_ratios, table_plain
-from workflow.scripts.cpu_ratios import OURS, SCOPES, THREADS
+from workflow.scripts import cpu_races, cpu_ratios, ratios, table_plain
+from workflow.scripts.cpu_races import OURS, SCOPES, THREADS
 from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
-from workflow.scripts.tools import TOOL_NAMES
 
 ID = "cpu_ratio"
 TITLE = "CPU ratio: our kernels over the fastest native peer, one thread"
 CAPTION = (
     "The time of the fastest CPU tool of others over that of what align() picks, on the same pairs, from the races of "
-    "thesis Tab 1 (edit distance) and thesis Tab 8 (gap-affine, 4, 6, 2). Above 1 ours is faster. The fastest peer is "
-    "the least time of all native adapters and Python bindings in all their modes. Data: uniform random pairs, "
-    "simulated."
+    "thesis Tab 1 and of 10,000 nt (edit distance), of thesis Tab 8 and of 300 nt (gap-affine, 4, 6, 2). Above 1 ours "
+    "is faster. The fastest peer is the least time of all native adapters and Python bindings in all their modes. "
+    "Data: uniform random pairs, simulated."
 )
 HEAD = ["Measured by", "Problem", "Length (nt)", "Error (%)", "Ratio", "Asked", "Stretch", "Fastest peer",
         "Faster kernel of ours"]  # fmt: skip
 NOTES = (
     "Ratios: medians over the rounds of a race, taken round by round, with their 95 % intervals. Bold: the whole "
     "interval is at least what is asked. Asked and stretch: this project's own targets, for batches of at least "
-    f"{cpu_ratios.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
+    f"{cpu_races.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
     "Left out as peers: tools that solve an easier problem (edit distance where gap-affine is asked), gave wrong "
     "answers or refused more than 1 % of the pairs.",
     "Faster kernel of ours: what align() could have picked, and how many times faster it was; empty where none was "
@@ -34,11 +33,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def table(hosts, here, experiments, lane):
-    """The PlainTable. hosts: cpu_ratios.of_hosts()."""
+def table(hosts, page):
+    """The PlainTable. hosts: cpu_ratios.of_hosts(). page: the cpu_races.Page they are of."""
+    here = page.here
     shown = {host: cells for host, cells in hosts.items() if host == here or any(cell.best for cell in cells)}
     lines = [_line(host, host == here, cell) for host, cells in shown.items() for cell in cells]
-    notes = [*NOTES, *_left_out(experiments, lane)]
+    notes = [*NOTES, *_left_out(page)]
     for host, cells in shown.items():
         notes += [f"{_where(host, host == here)}: {text}" for text in (*_reasons(cells), *_peers_without(cells))]
     for host in [host for host in hosts if host not in shown]:
@@ -54,7 +54,7 @@ def _where(host, is_here):
 def _line(host, is_here, cell):
     place = cell.place
     where = Text(_where(host, is_here) + (f" · {cell.best.row['lane']}" if cell.best else ""))
-    problem = Text(f"{cpu_ratios.METRICS[place.metric]}, {SCOPES[place.scope]}")
+    problem = Text(f"{cpu_races.METRICS[place.metric]}, {SCOPES[place.scope]}")
     numbers = [Text(str(value), number=True) for value in (place.length_bp, place.percent)]
     targets = [Text(f"{value:.1f}", number=True) for value in (cell.asked, cell.stretch)]
     return TextLine([where, problem, *numbers, _ratio(cell), *targets, Text(cell.peer), Text(cell.own_text)], "ours")
@@ -75,7 +75,7 @@ def _reasons(cells):
 
 def _peers_without(cells):
     """One sentence on the peers that were raced and have no ratio."""
-    found = [f"{TOOL_NAMES.get(s.tool, s.tool)} {s.reason}" for cell in cells for s in cell.without]
+    found = [f"{cpu_races.name(s.tool)} {s.reason}" for cell in cells for s in cell.without]
     told = [f"{why} ({_cells(found.count(why))})" for why in dict.fromkeys(found)]
     return [f"peers without a ratio: {'; '.join(told)}"] if told else []
 
@@ -84,13 +84,13 @@ def _cells(n):
     return f"{n} cell{'' if n == 1 else 's'}"
 
 
-def _left_out(experiments, lane):
+def _left_out(page):
     """One sentence an experiment on the peers that the lane does not race."""
-    for id_ in experiments:
-        without = lane.get("narrow", {}).get(id_, {}).get("without", ())
-        names = [TOOL_NAMES.get(tool, tool) for tool in without if not tool.startswith("wavebench")]
+    for id_ in page.experiments:
+        without = page.lane.get("narrow", {}).get(id_, {}).get("without", ())
+        names = [cpu_races.name(tool) for tool in without if not ratios.is_ours(tool)]
         if names:
-            yield f"Lane {lane['name']} does not race, in {id_}: {'; '.join(names)}"
+            yield f"Lane {page.lane['name']} does not race, in {id_}: {'; '.join(names)}"
 
 
 def csv_rows(hosts, here):
@@ -167,10 +167,10 @@ def tidy_rows(hosts, here):
 def main(files, targets, configs, lane, host, out):
     """Our CPU kernels over the fastest native peer, from FILES, race files, recorded ones too."""
     try:
-        hosts, experiments, lane = cpu_ratios.read(files, targets, configs, lane, host)
+        hosts, page = cpu_ratios.read(files, targets, configs, lane, host)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    filled = table(hosts, host, experiments, lane)
+    filled = table(hosts, page)
     table_plain.write_all(filled, out, COLUMNS, csv_rows(hosts, host), tidy_rows(hosts, host))
 
 
