@@ -117,3 +117,32 @@ def clear(rings, ranges, rows, row, lo, hi):
         rings[zero + k] = UNREACHED
     for k in range(max(old_lo, hi + 1), old_hi + 1):
         rings[zero + k] = UNREACHED
+
+
+@njit
+def reduced(rings, zero, lo, hi, m, n, reduction):
+    """The lowest and the highest diagonal of the row of M around ``zero`` that a reduction keeps of lo..hi.
+
+    reduction: (least length, most distance), see wfa_kernels.heuristics.WavefrontReduction.
+    """
+    least_length, most_distance = reduction
+    nearest, lowest, highest = EMPTY_LO, EMPTY_LO, EMPTY_HI
+    for k in range(lo, hi + 1):
+        h = np.int64(peek(rings, zero + k))
+        if h >= 0:
+            nearest = min(nearest, max(m - (h - k), n - h))
+            lowest, highest = min(lowest, k), max(highest, k)
+    if highest - lowest + 1 < least_length:
+        return lo, hi
+    near_lo, near_hi = n - m, n - m
+    for k in range(lowest, highest + 1):
+        h = np.int64(peek(rings, zero + k))
+        if h >= 0 and max(m - (h - k), n - h) <= nearest + most_distance:
+            near_lo, near_hi = min(near_lo, k), max(near_hi, k)
+    return max(lo, near_lo), min(hi, near_hi)
+
+
+@njit
+def back(slot, distance, ring):
+    """Row of a ring ``distance`` scores before row ``slot``."""
+    return slot - distance if slot >= distance else slot - distance + ring
