@@ -7,7 +7,8 @@ Recurrence (thesis Eq. 3, Algorithm 7), offsets h on diagonal k = h - v for scor
 The score is the first s with M[s, n - m] = n. What lies outside the matrix is unreached: it grows out of a cell on the
 border that a cheaper path has reached, from which nothing but the gap to the corner goes on, so it decides no score.
 Penalties are divided by their greatest common divisor. With s at hand, no path is further from diagonal 0 than
-(s - o) / e: only these diagonals are computed, as far as the matrix has them, and no others are ever read.
+(s - o) / e: only these diagonals are computed, as far as the matrix has them, and no others are ever read. A heuristic
+leaves fewer (affine_wfa_ranges).
 
 As in the thesis: persistent blocks take pair after pair from a pool, by an atomic counter (4.2); threads take the
 diagonals of a wavefront and meet at a barrier (Fig. 8); the central diagonals lie in shared memory (4.2), all others in
@@ -28,12 +29,14 @@ from functools import cache
 
 from numba import cuda, int32, int64, uint32, uint64
 
+from wfa_kernels.cuda.affine_wfa_ranges import back, make_ranges, make_reduction, shared_words
 from wfa_kernels.cuda.affine_wfa_trace import leave_chain, push
 from wfa_kernels.cuda.compaction import send_on
 from wfa_kernels.cuda.device import named
 from wfa_kernels.cuda.edit_wfa import INSERTED, REPLACED, UNREACHED
 from wfa_kernels.cuda.packing import matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
+from wfa_kernels.heuristics import WavefrontReduction
 from wfa_kernels.result import NO_SCORE
 
 #: int32 of a block's part of the memory that lie before the first part: the counter of the pool.
@@ -61,12 +64,6 @@ def take(memory, shared, thread):
         shared[1] = int32(0)
     cuda.syncthreads()
     return shared[0]
-
-
-@cuda.jit(device=True, inline="always")
-def _back(slot, distance, ring):
-    """Row of a ring ``distance`` scores before row ``slot``."""
-    return int32(slot - distance) if slot >= distance else int32(int32(slot - distance) + ring)
 
 
 @cuda.jit(device=True, inline="always")
@@ -105,9 +102,10 @@ def make_access(wide):
     return read, write
 
 
-def make_next(triple, read, write, traced):
+def make_next(triple, read, write, traced, strict):
     """The device function that computes the cells of one diagonal: whether the BT-buffer had room.
 
+    strict: a mismatch outside the matrix does not stand in the way of a gap inside it; needed where wavefronts are cut.
     where: see make_access. sources: of M[s - x], M[s - o - e] and I[s - e], each the row and the lowest and the highest
     diagonal, in this order: rows, lowest, highest. here: rows of M[s] and I[s].
     """
@@ -137,6 +135,8 @@ def make_next(triple, read, write, traced):
         replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e = sources
         limit, fits = min(n, int32(m + k)), True
         h = int32(offset(chip, memory, where, replaced, k, low_x, high_x) + int32(1))
+        if strict:
+            h = _inside(h, limit)
         best = _coded(h, REPLACED, 2)
         gap, row, step = longer, here[1], int32(-1)
         while step <= int32(1):  # first I, from diagonal k - 1, then D, from k + 1: written once, they compile faster
@@ -172,8 +172,9 @@ def make_next(triple, read, write, traced):
 
 
 @cache
-def make_kernel(triple, wide, traced):
+def make_kernel(triple, wide, traced, heuristic=None):
     """The kernel for penalties without a common divisor. wide: with diagonals in global memory; traced: with CIGARs.
+    heuristic: None, a StaticBand or a WavefrontReduction, whose numbers are constants of the kernel.
 
     Its first arguments are those of banded.make_kernel, but for the steps. unit: what scores are multiples of. central,
     reach: see above; equal where not wide. capacity: BT-blocks of a BT-buffer. part: int32 of a block's memory. memory:
@@ -183,24 +184,18 @@ def make_kernel(triple, wide, traced):
     ring, gap_ring = rings(triple)
     every = rows(triple)
     read, write = make_access(wide)
-    next_cells = make_next(triple, read, write, traced)
-
-    @cuda.jit(device=True, inline="always")
-    def diagonals(s, m, n):
-        """The lowest and the highest diagonal of a score; 1 and -1 where there are none."""
-        far = int32(0)
-        if s >= int32(o + e):
-            far = int32(uint32(s - o) // uint32(e))
-        if s < int32(0):
-            far = int32(-1)
-        return int32(-min(m, far)), min(n, far)
+    reduced = isinstance(heuristic, WavefrontReduction)
+    next_cells = make_next(triple, read, write, traced, reduced)
+    here_at, before = make_ranges(triple, ring, heuristic)
+    shared_size = shared_words(ring, heuristic)
+    empty, put, reduce = make_reduction(ring, heuristic, read) if reduced else (None, None, None)
 
     def affine_wfa(
         pattern, text, pairs, shape, place, queues, queue, after, scores, runs_at, counts, runs, unit, central_,
         reach_, capacity, part, memory, words,
     ):  # fmt: skip
         chip = cuda.shared.array(0, int32)
-        shared = cuda.shared.array(2, int32)
+        shared = cuda.shared.array(shared_size, int32)
         thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         central, reach = int32(central_), int32(reach_)
         own = int64(POOL) + int64(cuda.blockIdx.x) * part
@@ -218,18 +213,21 @@ def make_kernel(triple, wide, traced):
                     chip[int32(2 * every * (2 * central + 1) + central)] = int32(0)
                 final, s, slot, gap_slot = n - m, int32(-1), int32(-1), int32(-1)
                 failed, reached = reach < int32(0), False
+                if reduced:
+                    empty(shared, thread, threads)
                 while not reached and not failed:
                     s += int32(1)
                     slot = slot + int32(1) if slot < int32(ring - 1) else int32(0)
                     gap_slot = gap_slot + int32(1) if gap_slot < int32(gap_ring - 1) else int32(0)
-                    lo, hi = diagonals(s, m, n)
+                    lo, hi = here_at(shared, s, slot, m, n)
                     failed = max(int32(-lo), hi) > reach
                     if not failed:
-                        (low_x, high_x), (low_o, high_o) = diagonals(s - x, m, n), diagonals(s - o - e, m, n)
-                        low_e, high_e = diagonals(s - e, m, n)
+                        low_x, high_x = before(shared, s, slot, x, m, n)
+                        low_o, high_o = before(shared, s, slot, o + e, m, n)
+                        low_e, high_e = before(shared, s, slot, e, m, n)
                         sources = (
-                            _back(slot, int32(x), int32(ring)), _back(slot, int32(o + e), int32(ring)),
-                            int32(int32(ring) + _back(gap_slot, int32(e), int32(gap_ring))),
+                            back(slot, int32(x), int32(ring)), back(slot, int32(o + e), int32(ring)),
+                            int32(int32(ring) + back(gap_slot, int32(e), int32(gap_ring))),
                             low_x, low_o, low_e, high_x, high_o, high_e,
                         )  # fmt: skip
                         here = slot, int32(int32(ring) + gap_slot)
@@ -241,12 +239,16 @@ def make_kernel(triple, wide, traced):
                             )  # fmt: skip
                             over |= int32(0) if room else int32(1)
                             k = int32(k + threads)
+                        if reduced:
+                            put(shared, slot, lo, hi, final, thread)
                         if traced:
                             failed = cuda.syncthreads_or(over) != 0
                         else:
                             cuda.syncthreads()
                         reached = lo <= final <= hi and read(chip, memory, where, slot, final) >= n
                         reached = reached and not failed
+                        if reduced and not reached and not failed:
+                            reduce(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads)
                 if thread == 0:
                     scores[i] = s * int32(unit) if reached else int32(NO_SCORE)
                     if not reached:
@@ -259,7 +261,7 @@ def make_kernel(triple, wide, traced):
                         counts[i] = uint32(count)
             at = take(memory, shared, thread)
 
-    suffix = [*map(str, triple), *["wide"] * wide, *["traced"] * traced]
+    suffix = [*map(str, triple), *["wide"] * wide, *["traced"] * traced, *[str(heuristic)] * (heuristic is not None)]
     return named(affine_wfa, "_".join(["", *suffix]))
 
 

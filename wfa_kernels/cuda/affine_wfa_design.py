@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from wfa_kernels.cuda import device
-from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rows
+from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rings, rows
+from wfa_kernels.cuda.affine_wfa_ranges import shared_words
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.design import Design
@@ -57,12 +58,12 @@ class Share:
 
 
 class AffineWfa(Design):
-    """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign."""
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign. heuristic: or None."""
 
-    def __init__(self, penalties, choice):
+    def __init__(self, penalties, choice, heuristic=None):
         self.unit = gcd(*penalties)
         self.triple = tuple(penalty // self.unit for penalty in penalties)
-        self.choice = choice
+        self.choice, self.heuristic = choice, heuristic
         fits = rows(self.triple) <= _MOST_ROWS
         self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
 
@@ -76,10 +77,11 @@ class AffineWfa(Design):
         """Launch the kernel on a batch; the pool begins anew."""
         device.clear(batch.scratch, 1, batch.slot.compute)
         blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
+        kernel = make_kernel(self.triple, share.wide, traced, self.heuristic)
         batch.slot.launch(
-            make_kernel(self.triple, share.wide, traced), blocks, self.threads(share, blocks), *batch.input, queue,
-            after, *batch.output, self.unit, share.central, share.reach, share.capacity, share.part,
-            batch.slot.scratch_numbers, batch.slot.scratch_words,
+            kernel, blocks, self.threads(share, blocks), *batch.input, queue, after, *batch.output, self.unit,
+            share.central, share.reach, share.capacity, share.part, batch.slot.scratch_numbers,
+            batch.slot.scratch_words,
             shared_bytes=chip_bytes(self.triple, share.central, traced),
         )  # fmt: skip
 
@@ -160,7 +162,8 @@ class AffineWfa(Design):
         """Diagonals on each side of diagonal 0 in shared memory."""
         given = self.choice.central_diagonals
         diagonal = chip_bytes(self.triple, 0, traced)
-        most = _CHIP_BYTES // diagonal if given is None else min(given, _MOST_CHIP_BYTES // diagonal)
+        room = _MOST_CHIP_BYTES - 4 * shared_words(rings(self.triple)[0], self.heuristic)
+        most = _CHIP_BYTES // diagonal if given is None else min(given, room // diagonal)
         return max(0, (most - 1) // 2)
 
     def _resident(self, share, traced):
