@@ -15,6 +15,7 @@ from wfa_kernels.cuda.affine_wfa_ranges import shared_words
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.design import Design
+from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 
 #: Errors that the first two launches have memory for, in a hundred letters.
 _ERRORS = 10, 30
@@ -107,7 +108,7 @@ class AffineWfa(Design):
         """Threads of each of so many blocks."""
         if self.choice.block_threads is not None:
             return self.choice.block_threads
-        wanted = 1 << ((2 * share.reach + 1) // _DIAGONALS).bit_length()
+        wanted = 1 << ((2 * self._usual(share.reach) + 1) // _DIAGONALS).bit_length()
         return max(_LEAST_THREADS, min(_MOST_THREADS if blocks > _processors() else _ALONE_THREADS, wanted))
 
     def estimated(self, longest, traced, errors=_ERRORS[0]):
@@ -164,7 +165,15 @@ class AffineWfa(Design):
         diagonal = chip_bytes(self.triple, 0, traced)
         room = _MOST_CHIP_BYTES - 4 * shared_words(rings(self.triple)[0], self.heuristic)
         most = _CHIP_BYTES // diagonal if given is None else min(given, room // diagonal)
-        return max(0, (most - 1) // 2)
+        return self._usual(max(0, (most - 1) // 2))
+
+    def _usual(self, reach):
+        """Of so many diagonals to each side those that most wavefronts have: a heuristic leaves few."""
+        if isinstance(self.heuristic, StaticBand):
+            return min(reach, 2 * self.heuristic.width + _LEAST_REACH)
+        if isinstance(self.heuristic, WavefrontReduction):
+            return min(reach, 2 * self.heuristic.max_distance + _LEAST_REACH)
+        return reach
 
     def _resident(self, share, traced):
         """Blocks that run at once on an H100 or H200."""
