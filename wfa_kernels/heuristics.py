@@ -47,7 +47,8 @@ class WavefrontReduction:
     After the wavefront of a score is extended, a cell of M at v, h is max(m - v, n - h) letters from the end. If its
     reached cells span ``min_length`` diagonals or more, the outermost ones are dropped, of I and D too, as long as they
     are more than ``max_distance`` letters further from the end than the nearest cell; none between the wavefront and
-    the last diagonal, n - m, is. Cells are those inside the matrix.
+    the last diagonal, n - m, is. Cells are those inside the matrix. No gap opens in a cell of M that is one of I (of D)
+    as well: to go on with that one costs less, but may have been dropped, and the CIGAR could not tell the two gaps.
     min_length: 1 to 2**30, max_distance: 0 to 2**30; by default WFA2-lib's. Raises HeuristicError. Source: Marco-Sola
     et al. 2021, "heuristic wavefront reduction"; WFA2-lib, wavefront_heuristic_set_wfadaptive, each score.
     """

@@ -146,3 +146,10 @@ def reduced(rings, zero, lo, hi, m, n, reduction):
 def back(slot, distance, ring):
     """Row of a ring ``distance`` scores before row ``slot``."""
     return slot - distance if slot >= distance else slot - distance + ring
+
+
+@njit
+def gap_rows(penalties, reduction):
+    """Rows of I, and of D: back to s - e; with a reduction to s - o - e, as no gap opens where one has just ended."""
+    _, gap_open, gap_extend = penalties
+    return gap_extend + 1 if reduction is None else gap_open + gap_extend + 1

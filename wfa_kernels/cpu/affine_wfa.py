@@ -10,7 +10,7 @@ The clamp stands in for "no such cell": a diagonal that was already followed to 
 of a cheaper path, so what grows out of a clamped cell never decides a score. Penalties are divided by their greatest
 common divisor, so that scores no path can have are not visited.
 
-Memory layout: int32 offsets in rings of rows, one row per score (M: max(x, o + e) + 1 rows, I and D: e + 1 each), a
+Memory layout: int32 offsets in rings of rows, one row per score (M: max(x, o + e) + 1 rows, I and D: gap_rows each), a
 row indexed by diagonal around ``centre``. Outside the range [lo, hi] of its score a row holds UNREACHED. For the
 CIGAR one byte of origins per cell is kept (bit 0: I extends, bit 1: D extends, bits 2-3: M comes from a mismatch, I or
 D) and traced back; the matches are found again going forward (thesis Algorithm 6).
@@ -18,8 +18,8 @@ D) and traced back; the matches are found again going forward (thesis Algorithm 
 Where rows grow wide, the score of a path near the straight way (an alignment, so an upper bound) is found first: then
 diagonals that are too far from the final one to be closed by gaps within the bound are left alone, which is exact.
 
-Heuristics (see wfa_kernels.heuristics): a band bounds the ranges. With a reduction, ranges are cut after a score; then
-nothing is clamped but unreached, as a clamped cell might live on where the cheaper one on the border was cut.
+Heuristics (see wfa_kernels.heuristics): a band bounds the ranges; a reduction cuts them. With one nothing is clamped
+but unreached, as a clamped cell might live on where the cheaper one on the border was cut.
 
 Limits: lengths below 2**29; penalties above 256 after the division, which make many scores and large rings, go to
 affine_band; what does not fit the budget gets status OUT_OF_MEMORY.
@@ -41,6 +41,7 @@ from wfa_kernels.cpu.affine_memory import (
     centre_of,
     clear,
     fresh_memory,
+    gap_rows,
     load_pair,
     narrows,
     reduced,
@@ -102,7 +103,7 @@ def _align_range(
     cigars = np.empty(64 if traced else 0, np.uint32)
     filled = 0
     penalties = (mismatch, gap_open, gap_extend)
-    rows = max(mismatch, gap_open + gap_extend) + 1 + 2 * (gap_extend + 1)
+    rows = max(mismatch, gap_open + gap_extend) + 1 + 2 * gap_rows(penalties, reduction)
     memory = fresh_memory()
     i = start
     while i < stop:
@@ -218,7 +219,7 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
     sequences, rings, ranges, origins, bases = memory
     lowest, highest, bound, wide = limits
     score, slot, gap_slot, filled = state
-    gap_ring = gap_extend + 1
+    gap_ring = gap_rows(penalties, reduction)
     ring = rows - 2 * gap_ring
     stride = len(rings) // rows
     centre = centre_of(stride)
@@ -235,6 +236,7 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
         insertion = ring + gap_slot
         deletion = insertion + gap_ring
         extended = ring + back(gap_slot, gap_extend, gap_ring)
+        ended = ring + back(gap_slot, gap_ring - 1, gap_ring)
         ahead = max(0, bound - score) // gap_extend
         gap_lo = max(min(peek(ranges, opened), peek(ranges, extended)) - 1, lowest, final - ahead)
         gap_hi = min(max(peek(ranges, rows + opened), peek(ranges, rows + extended)) + 1, highest, final + ahead)
@@ -270,6 +272,8 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
             opened * stride + centre,
             extended * stride + centre,
             (extended + gap_ring) * stride + centre,
+            ended * stride + centre,
+            (ended + gap_ring) * stride + centre,
         )
         for k in range(lo, hi + 1, LANES):
             if traced:

@@ -15,9 +15,9 @@ diagonals of a wavefront and meet at a barrier (Fig. 8); the central diagonals l
 global memory; letters are packed to two bits and compared 32 at a time (4.4); operations ride on the two low bits of
 the offsets when their maximum is taken and are kept in BT-blocks (4.3, affine_wfa_trace).
 
-Memory layout. Rings of rows, a row a score: max(x, o + e) + 1 of M, then e + 1 of I, then e + 1 of D. A cell is one
-int32, its offset; traced, it has two more, its BT-block and the number of the block before, in further rings behind all
-of these. Diagonal k of row r, if -central <= k <= central, is int32 r * (2 * central + 1) + central + k of the shared
+Memory layout. Rings of rows, a row a score: max(x, o + e) + 1 of M, then e + 1 of I, then e + 1 of D (o + e + 1 with a
+WavefrontReduction). A cell is one int32, its offset; traced, it has two more, its BT-block and the number of the block
+before, in further rings behind all of these. Diagonal k of row r, if -central <= k <= central, is int32 r * (2 * central + 1) + central + k of the shared
 memory; in a wide kernel it is else int32 r * (2 * reach + 1) + reach + k of the block's part of the global memory,
 behind which, there, lies its BT-buffer.
 
@@ -43,15 +43,15 @@ from wfa_kernels.result import NO_SCORE
 POOL = 2
 
 
-def rings(triple):
+def rings(triple, heuristic=None):
     """Rows of M and of I; D has as many as I."""
     x, o, e = triple
-    return max(x, o + e) + 1, e + 1
+    return max(x, o + e) + 1, (o + e if isinstance(heuristic, WavefrontReduction) else e) + 1
 
 
-def rows(triple):
+def rows(triple, heuristic=None):
     """Rows of all rings."""
-    ring, gap_ring = rings(triple)
+    ring, gap_ring = rings(triple, heuristic)
     return ring + 2 * gap_ring
 
 
@@ -102,20 +102,29 @@ def make_access(wide):
     return read, write
 
 
-def make_next(triple, read, write, traced, strict):
+def make_next(triple, read, write, traced, heuristic):
     """The device function that computes the cells of one diagonal: whether the BT-buffer had room.
 
-    strict: a mismatch outside the matrix does not stand in the way of a gap inside it; needed where wavefronts are cut.
     where: see make_access. sources: of M[s - x], M[s - o - e] and I[s - e], each the row and the lowest and the highest
-    diagonal, in this order: rows, lowest, highest. here: rows of M[s] and I[s].
+    diagonal, in this order: rows, lowest, highest; then, for a reduction, the row of I[s - o - e]. here: rows of M[s]
+    and I[s].
     """
-    every, gap_ring = rows(triple), rings(triple)[1]
+    every, gap_ring = rows(triple, heuristic), rings(triple, heuristic)[1]
+    reduced = isinstance(heuristic, WavefrontReduction)
 
     @cuda.jit(device=True, inline="always")
     def offset(chip, memory, where, row, k, lowest, highest):
         if k < lowest or k > highest:
             return int32(UNREACHED)
         return read(chip, memory, where, row, k)
+
+    @cuda.jit(device=True, inline="always")
+    def opener(chip, memory, where, row, gap_row, k, lowest, highest):
+        """M, where no gap of that row's kind has just ended, if wavefronts are cut (see WavefrontReduction)."""
+        h = offset(chip, memory, where, row, k, lowest, highest)
+        if reduced and h == offset(chip, memory, where, gap_row, k, lowest, highest):
+            h = int32(UNREACHED)
+        return h
 
     @cuda.jit(device=True, inline="always")
     def pushed(chip, memory, where, source, row, k, operation, buffer, first, capacity, shared):
@@ -132,16 +141,16 @@ def make_next(triple, read, write, traced, strict):
         chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity,
         shared,
     ):  # fmt: skip
-        replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e = sources
+        replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e, ended = sources
         limit, fits = min(n, int32(m + k)), True
         h = int32(offset(chip, memory, where, replaced, k, low_x, high_x) + int32(1))
-        if strict:
+        if reduced:  # else a mismatch outside the matrix is in nobody's way
             h = _inside(h, limit)
         best = _coded(h, REPLACED, 2)
         gap, row, step = longer, here[1], int32(-1)
         while step <= int32(1):  # first I, from diagonal k - 1, then D, from k + 1: written once, they compile faster
             beside, code = int32(k + step), int32(int32(REPLACED) + step)
-            reached = _coded(offset(chip, memory, where, opened, beside, low_o, high_o), 1, 1)
+            reached = _coded(opener(chip, memory, where, opened, ended, beside, low_o, high_o), 1, 1)
             reached = max(reached, _coded(offset(chip, memory, where, gap, beside, low_e, high_e), 0, 1))
             h = _inside(int32(int32(reached >> int32(1)) + int32(step < int32(0))), limit)
             write(chip, memory, where, row, k, h)
@@ -149,7 +158,7 @@ def make_next(triple, read, write, traced, strict):
             if traced and h >= int32(0):
                 source = (opened if reached & int32(1) else gap), beside
                 fits = fits and pushed(chip, memory, where, source, row, k, code, buffer, first, capacity, shared)
-            gap = int32(gap + int32(gap_ring))
+            gap, ended = int32(gap + int32(gap_ring)), int32(ended + int32(gap_ring))
             row = int32(row + int32(gap_ring))
             step = int32(step + int32(2))
         h, operation = _inside(int32(best >> int32(2)), limit), best & int32(3)
@@ -181,11 +190,11 @@ def make_kernel(triple, wide, traced, heuristic=None):
     int32[POOL + blocks * part], element 0 cleared; words: the same as uint32. Dynamic shared memory: chip_bytes().
     """
     x, o, e = triple
-    ring, gap_ring = rings(triple)
-    every = rows(triple)
+    ring, gap_ring = rings(triple, heuristic)
+    every = rows(triple, heuristic)
     read, write = make_access(wide)
     reduced = isinstance(heuristic, WavefrontReduction)
-    next_cells = make_next(triple, read, write, traced, reduced)
+    next_cells = make_next(triple, read, write, traced, heuristic)
     here_at, before = make_ranges(triple, ring, heuristic)
     shared_size = shared_words(ring, heuristic)
     empty, put, reduce = make_reduction(ring, heuristic, read) if reduced else (None, None, None)
@@ -229,6 +238,7 @@ def make_kernel(triple, wide, traced, heuristic=None):
                             back(slot, int32(x), int32(ring)), back(slot, int32(o + e), int32(ring)),
                             int32(int32(ring) + back(gap_slot, int32(e), int32(gap_ring))),
                             low_x, low_o, low_e, high_x, high_o, high_e,
+                            int32(int32(ring) + back(gap_slot, int32(gap_ring - 1), int32(gap_ring))),
                         )  # fmt: skip
                         here = slot, int32(int32(ring) + gap_slot)
                         k, over = int32(lo + thread), int32(0)
@@ -265,9 +275,9 @@ def make_kernel(triple, wide, traced, heuristic=None):
     return named(affine_wfa, "_".join(["", *suffix]))
 
 
-def chip_bytes(triple, central, traced):
+def chip_bytes(triple, central, traced, heuristic=None):
     """Shared memory of a block for so many diagonals on each side of diagonal 0."""
-    return 4 * cell_words(traced) * rows(triple) * (2 * central + 1)
+    return 4 * cell_words(traced) * rows(triple, heuristic) * (2 * central + 1)
 
 
 def cell_words(traced):

@@ -65,7 +65,7 @@ class AffineWfa(Design):
         self.unit = gcd(*penalties)
         self.triple = tuple(penalty // self.unit for penalty in penalties)
         self.choice, self.heuristic = choice, heuristic
-        fits = rows(self.triple) <= _MOST_ROWS
+        fits = self._rows() <= _MOST_ROWS
         self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
 
     def scratch_words(self, pairs, longest, traced):
@@ -83,7 +83,7 @@ class AffineWfa(Design):
             kernel, blocks, self.threads(share, blocks), *batch.input, queue, after, *batch.output, self.unit,
             share.central, share.reach, share.capacity, share.part, batch.slot.scratch_numbers,
             batch.slot.scratch_words,
-            shared_bytes=chip_bytes(self.triple, share.central, traced),
+            shared_bytes=self._chip_bytes(share.central, traced),
         )  # fmt: skip
 
     def finish(self, batch):
@@ -157,12 +157,18 @@ class AffineWfa(Design):
         return replace(share, capacity=capacity, part=share.part + 2 * capacity)
 
     def _ring_words(self, reach, traced):
-        return cell_words(traced) * rows(self.triple) * (2 * reach + 1)
+        return cell_words(traced) * self._rows() * (2 * reach + 1)
+
+    def _rows(self):
+        return rows(self.triple, self.heuristic)
+
+    def _chip_bytes(self, central, traced):
+        return chip_bytes(self.triple, central, traced, self.heuristic)
 
     def _central(self, traced):
         """Diagonals on each side of diagonal 0 in shared memory."""
         given = self.choice.central_diagonals
-        diagonal = chip_bytes(self.triple, 0, traced)
+        diagonal = self._chip_bytes(0, traced)
         room = _MOST_CHIP_BYTES - 4 * shared_words(rings(self.triple)[0], self.heuristic)
         most = _CHIP_BYTES // diagonal if given is None else min(given, room // diagonal)
         return self._usual(max(0, (most - 1) // 2))
@@ -179,7 +185,7 @@ class AffineWfa(Design):
         """Blocks that run at once on an H100 or H200."""
         if device.simulated():
             return _processors()
-        bytes_of_block = chip_bytes(self.triple, share.central, traced) + 1024
+        bytes_of_block = self._chip_bytes(share.central, traced) + 1024
         some = min(_BLOCKS, _RESIDENT_THREADS // self.threads(share), _RESIDENT_BYTES // bytes_of_block)
         return _PROCESSORS * max(1, some)
 

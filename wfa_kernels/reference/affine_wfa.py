@@ -35,8 +35,11 @@ def align_pair(pattern, text, penalties, scope, heuristic=None):
             i.get(score - gap_extend, {}),
             d.get(score - gap_extend, {}),
         )
-        i[score] = in_band(_inside(pattern, text, {k + 1: h + 1 for k, h in _furthest(opened, extended_i).items()}))
-        d[score] = in_band(_inside(pattern, text, {k - 1: h for k, h in _furthest(opened, extended_d).items()}))
+        opened_i = opened_d = opened
+        if isinstance(heuristic, WavefrontReduction):
+            opened_i, opened_d = (_apart(opened, gap.get(score - gap_open - gap_extend, {})) for gap in (i, d))
+        i[score] = in_band(_inside(pattern, text, {k + 1: h + 1 for k, h in _furthest(opened_i, extended_i).items()}))
+        d[score] = in_band(_inside(pattern, text, {k - 1: h for k, h in _furthest(opened_d, extended_d).items()}))
         replaced = _inside(pattern, text, {k: h + 1 for k, h in m.get(score - mismatch, {}).items()})
         reached = _furthest(replaced, i[score], d[score])
         m[score] = {k: _extend(pattern, text, k, h) for k, h in reached.items()}
@@ -66,6 +69,11 @@ def _reduced(pattern, text, wavefront, reduction):
     near = [k for k, distance in distances.items() if distance <= furthest]
     final = len(text) - len(pattern)
     return min(*near, final), max(*near, final)
+
+
+def _apart(opened, gap):
+    """The cells in which no gap of that kind has just ended (see WavefrontReduction)."""
+    return {k: h for k, h in opened.items() if gap.get(k) != h}
 
 
 def _cut(wavefront, lowest, highest):
