@@ -120,11 +120,23 @@ def clear(rings, ranges, rows, row, lo, hi):
 
 
 @njit
-def reduced(rings, zero, lo, hi, m, n, reduction):
-    """The lowest and the highest diagonal of the row of M around ``zero`` that a reduction keeps of lo..hi.
+def reduce_rows(rings, ranges, rows, cut, m, n, reduction):
+    """Cut the rows of M, I and D of a score, ``cut``, to the diagonals that a reduction keeps.
 
     reduction: (least length, most distance), see wfa_kernels.heuristics.WavefrontReduction.
     """
+    stride = len(rings) // rows
+    zero, m_lo, m_hi = cut[0] * stride + centre_of(stride), ranges[cut[0]], ranges[rows + cut[0]]
+    lowest, highest = _kept(rings, zero, m_lo, m_hi, m, n, reduction)
+    for row in cut:
+        lo, hi = max(lowest, ranges[row]), min(highest, ranges[rows + row])
+        clear(rings, ranges, rows, row, lo, hi)
+        set_range(ranges, rows, row, lo, hi)
+
+
+@njit
+def _kept(rings, zero, lo, hi, m, n, reduction):
+    """The lowest and the highest diagonal that are kept of lo..hi of the row of M around ``zero``."""
     least_length, most_distance = reduction
     nearest, lowest, highest = EMPTY_LO, EMPTY_LO, EMPTY_HI
     for k in range(lo, hi + 1):

@@ -44,7 +44,7 @@ from wfa_kernels.cpu.affine_memory import (
     gap_rows,
     load_pair,
     narrows,
-    reduced,
+    reduce_rows,
     set_range,
     widened,
     with_origins,
@@ -296,9 +296,5 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
                 poke(rings, zeros[0] + diagonal, np.int32(min(h, limit)))
         filled += hi - lo + 1
         if reduction is not None and hi - lo + 1 >= reduction[0]:
-            lo, hi = reduced(rings, slot * stride + centre, lo, hi, m, n, reduction)
-            for row in (slot, insertion, deletion):
-                first, last = max(lo, peek(ranges, row)), min(hi, peek(ranges, rows + row))
-                clear(rings, ranges, rows, row, first, last)
-                set_range(ranges, rows, row, first, last)
+            reduce_rows(rings, ranges, rows, (slot, insertion, deletion), m, n, reduction)
     return _AT_END, (score, slot, gap_slot, filled)

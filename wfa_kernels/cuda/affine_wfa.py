@@ -17,9 +17,9 @@ the offsets when their maximum is taken and are kept in BT-blocks (4.3, affine_w
 
 Memory layout. Rings of rows, a row a score: max(x, o + e) + 1 of M, then e + 1 of I, then e + 1 of D (o + e + 1 with a
 WavefrontReduction). A cell is one int32, its offset; traced, it has two more, its BT-block and the number of the block
-before, in further rings behind all of these. Diagonal k of row r, if -central <= k <= central, is int32 r * (2 * central + 1) + central + k of the shared
-memory; in a wide kernel it is else int32 r * (2 * reach + 1) + reach + k of the block's part of the global memory,
-behind which, there, lies its BT-buffer.
+before, in further rings behind all of these. Diagonal k of row r, if -central <= k <= central, is int32
+r * (2 * central + 1) + central + k of the shared memory; in a wide kernel it is else int32 r * (2 * reach + 1) + reach
++ k of the block's part of the global memory, behind which, there, lies its BT-buffer.
 
 Limits: reach, the furthest diagonal there is memory for, and the blocks of the BT-buffer. A pair over them goes on to
 the next kernel, and after the last one to the host.
