@@ -14,13 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None, rate=0):  # fmt: skip
+          strips=None, rate=0, heuristic=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
     patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
     count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
     kernels. strips: (threads of a pair, reach) of those in place of the design's. rate: of AffineDesign, to begin with.
+    heuristic: (name of its class, its values).
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each), "rates" (that AffineDesign learned of each)}. A rescued
     pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a name,
@@ -37,6 +38,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "first_level": first_level,
         "strips": strips,
         "rate": rate,
+        "heuristic": heuristic,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -65,7 +67,7 @@ def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
 
-    from wfa_kernels import designs
+    from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
     from wfa_kernels.cuda import affine_design, affine_wfa_design, aligner, device, pinned, registered, stream
     from wfa_kernels.pairs import PairBatch
@@ -112,7 +114,9 @@ def main():
         aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], design, rescue)
         rescued.clear()
         batches.clear()
-    result = aligner.align_batch(pairs, penalties, request["scope"], design, rescue)
+    name, *values = request["heuristic"] or [None]
+    heuristic = getattr(heuristics, name)(*values) if name else None
+    result = aligner.align_batch(pairs, penalties, request["scope"], design, rescue, heuristic=heuristic)
     answer = {
         "scores": result.scores.tolist(),
         "status": result.status.tolist(),

@@ -40,14 +40,14 @@ def _joined(parts):
     return PairBatch(*sides)
 
 
-def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fast"):
+def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fast", heuristic=None):
     """Assert that the GPU answers every pair as the CPU does, with a CIGAR of that cost, from every kind of memory."""
-    expected = align(pairs, penalties, device="cpu").scores
+    expected = align(pairs, penalties, device="cpu", heuristic=heuristic).scores
     triple = penalties.triple if isinstance(penalties, Affine) else (1, 0, 1)
     for source in sources:
         given = BRING[source](pairs)
         for scope in ("score", "cigar"):
-            result = align(given, penalties, scope=scope, device="cuda", design=design)
+            result = align(given, penalties, scope=scope, device="cuda", design=design, heuristic=heuristic)
             assert not result.status.any(), (source, scope)
             np.testing.assert_array_equal(result.scores, expected, f"{source}, {scope}")
         costs = _costs(

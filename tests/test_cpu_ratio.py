@@ -102,9 +102,13 @@ def test_what_is_no_peer_is_left_out(race, draw_up):
     wrong = race_rows("uniform_150_e5", {("parasail", "scan", 1): 0.1}, experiment="thesis_tab8", scope="score",
                       recall_native=0.9)  # fmt: skip
     edit_only = race_rows("uniform_150_e5", easier, experiment="thesis_tab8", scope="score", recall_affine=0.7)
+    heuristic = [{**row, "exact": False} for row in race_rows(
+        "uniform_150_e5", {("wavebench-wfa", "band", 1): 0.1, ("parasail", "striped", 1): 0.1},
+        experiment="thesis_tab8", scope="score", recall_native=0.99,
+    )]  # fmt: skip
     twin = race_rows("uniform_150_e5", {OURS: 0.1}, experiment="thesis_tab8", scope="score", twin=True)
     absent = [{**wrong[0], "tool": "ksw2", "variant": "", "status": "timeout", "round": 0, "value_s": None}]
-    out = draw_up([affine(race, "uniform_150_e5", more=[*gpu, *wrong, *edit_only, *twin, *absent])])
+    out = draw_up([affine(race, "uniform_150_e5", more=[*gpu, *wrong, *edit_only, *heuristic, *twin, *absent])])
     (row,) = cells(out, dataset="uniform_150_e5", metric="affine", scope="score")
     assert (row["peer"], row["peers_compared"], row["faster_own"]) == ("wfa2-lib-native:biwfa", "2", "")
     assert "peers without a ratio: KSW2 timeout (1 cell)" in Path(f"{out}.md").read_text()

@@ -71,10 +71,11 @@ def kernels():
 
 
 def wavefront_kernels(batch, queues, output, number):
-    """Those of WFA-GPU's design."""
+    """Those of WFA-GPU's design, and the largest of them with its heuristics."""
     from numba import types
 
     from wfa_kernels.cuda import affine_wfa, affine_wfa_trace
+    from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 
     found = {"blocks_to_runs": (affine_wfa_trace.blocks_to_runs, (*batch, *output))}
     memory = types.int32[::1], types.uint32[::1]
@@ -83,6 +84,9 @@ def wavefront_kernels(batch, queues, output, number):
             kernel = affine_wfa.make_kernel(AFFINE, wide, traced)
             name = f"wfa_{'wide' if wide else 'chip'}_{traced}"
             found[name] = kernel, (*batch, *queues, *output, *[number] * 5, *memory)
+    for name, heuristic in (("wfa_band", StaticBand(64)), ("wfa_reduction", WavefrontReduction())):
+        kernel = affine_wfa.make_kernel(AFFINE, True, True, heuristic)
+        found[name] = kernel, (*batch, *queues, *output, *[number] * 5, *memory)
     return found
 
 
@@ -91,7 +95,7 @@ NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
-NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back")
+NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back", "wfa_band", "wfa_reduction")
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,

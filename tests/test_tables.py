@@ -50,6 +50,17 @@ def test_a_measured_time_is_scaled_to_the_papers_count(make):
     assert "250 s ±4.0 % · 20K of 10M pairs" in Path(f"{out}.md").read_text()
 
 
+def test_the_recall_of_a_heuristic_stands_beside_its_scores_too(make):
+    ours = {"tool": "wavebench-wfa", "variant": "band", "exact": False, "metric": "affine", "penalties": "4,6,2",
+            "experiment": "thesis_tab8", "recall_native": 0.985, "pairs": 1000}  # fmt: skip
+    out = make(
+        "thesis_tab8", [measurement(**ours, scope="score"), measurement(**ours, scope="cigar", recall_affine=0.975)]
+    )
+    told = Path(f"{out}.md").read_text()
+    assert "R 98.5 %" in told and "R 97.5 %" in told
+    assert {row["struck_out"] for row in cells(out, tool="wavebench-wfa", variant="band", status="ok")} == {"false"}
+
+
 def test_tidy_columns_and_values(make):
     out = make("thesis_tab1", [measurement(tool="wavebench-wfa", variant="cpu", median_s=0.5, pairs=20_000)])
     rows = read_csv(f"{out}.tidy.csv")

@@ -43,6 +43,20 @@ def test_verdict_judges_answered_pairs_only():
     assert verdict.failing[0][0] == 109 and verdict.refused == {"out_of_memory": 4}
 
 
+def test_of_a_heuristic_a_cost_above_the_optimum_is_no_failure():
+    """But one below it is, and one that its CIGAR does not cost."""
+    pairs = PairBatch.from_strings(["ACGT"] * 4, ["ACTCT"] * 4)
+    packed, offsets = pack_strings(["2=1X1I1=", "2=2D3I", "2=1X1I1=", "2=1X1I1="])
+    result = AlignmentResult(np.array([2, 5, 1, 3], np.int32), np.zeros(4, np.uint8), packed, offsets)
+    exact = np.full(4, 2, np.int32)
+    verdict = verify(pairs, result, Edit(), exact, exact=False)
+    assert verdict.failing == [[2, "score 1, exact 2"], [3, "its CIGAR costs 2, its score is 3"]]
+    assert verdict.recall_native == 0.25
+    alone = AlignmentResult(result.scores, result.status)
+    assert [row for row, _ in verify(pairs, alone, Edit(), exact, exact=False).failing] == [2]
+    assert [row for row, _ in verify(pairs, alone, Edit(), exact).failing] == [1, 2, 3]
+
+
 def test_a_cigar_is_checked_where_no_exact_score_is_known():
     pairs = PairBatch.from_strings(["ACGT"] * 4, ["ACGT", "ACGT", "ACTCT", "ACTCT"])
     packed, offsets = pack_strings(["4=", "3=1X", "2=1X1I1=", "2=1X1I1="])

@@ -27,6 +27,7 @@ from wfa_kernels.api import (
 from wfa_kernels.cigar import CigarError, format_packed, pack_strings
 from wfa_kernels.designs import DesignError, PaperDesign
 from wfa_kernels.formats import read_pairs, write_seq
+from wfa_kernels.heuristics import HeuristicError, StaticBand, WavefrontReduction
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
 from wfa_kernels.result import AlignmentResult
@@ -39,10 +40,13 @@ __all__ = [
     "CigarError",
     "DesignError",
     "Edit",
+    "HeuristicError",
     "PairBatch",
     "PaperDesign",
     "PairsError",
     "PenaltyError",
+    "StaticBand",
+    "WavefrontReduction",
     "align",
     "format_packed",
     "gpu_kernel_facts",

@@ -8,7 +8,18 @@ import warnings
 import click
 from tqdm import tqdm
 
-from wfa_kernels import Affine, AlignError, Edit, PairsError, PenaltyError, __version__, align
+from wfa_kernels import (
+    Affine,
+    AlignError,
+    Edit,
+    HeuristicError,
+    PairsError,
+    PenaltyError,
+    StaticBand,
+    WavefrontReduction,
+    __version__,
+    align,
+)
 from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DEVICES, SCOPES
 from wfa_kernels.designs import DESIGNS
 from wfa_kernels.formats import read_pairs
@@ -24,13 +35,26 @@ def _penalties(edit, affine):
         raise click.UsageError("give one of --edit and --affine MISMATCH,GAP_OPEN,GAP_EXTEND")
     if edit:
         return Edit()
+    return Affine(*_integers("--affine", affine, 3, "three integers such as 4,6,2"))
+
+
+def _integers(option, text, count, wanted):
     try:
-        values = [int(v) for v in affine.split(",")]
-        if len(values) != 3:
+        values = [int(v) for v in text.split(",")]
+        if len(values) != count:
             raise ValueError
     except ValueError:
-        raise click.UsageError(f"--affine takes three integers such as 4,6,2, not {affine!r}") from None
-    return Affine(*values)
+        raise click.UsageError(f"{option} takes {wanted}, not {text!r}") from None
+    return values
+
+
+def _heuristic(static_band, wavefront_reduction):
+    if static_band is not None and wavefront_reduction is not None:
+        raise click.UsageError("give one of --static-band and --wavefront-reduction")
+    if wavefront_reduction is not None:
+        wanted = "two integers such as 10,50"
+        return WavefrontReduction(*_integers("--wavefront-reduction", wavefront_reduction, 2, wanted))
+    return None if static_band is None else StaticBand(static_band)
 
 
 def _bytes(_context, _parameter, text):
@@ -84,7 +108,7 @@ def write_tsv(result, sink):
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(version)s")
 def cli():
-    """Exact pairwise alignment of DNA by wavefront and bit-parallel kernels."""
+    """Pairwise alignment of DNA by wavefront and bit-parallel kernels: exact, unless a heuristic is asked for."""
 
 
 @cli.command("align", no_args_is_help=True, short_help="Align the pairs of a file and write a table.")
@@ -103,11 +127,20 @@ def cli():
     "--memory-limit", default=f"{DEFAULT_MEMORY_LIMIT >> 30}G", show_default=True, callback=_bytes,
     help="Working memory over all threads, such as 512M or 4G.",
 )  # fmt: skip
+@click.option(
+    "--static-band", metavar="WIDTH", type=int,
+    help="Heuristic, gap-affine: stay within WIDTH diagonals of those from the first to the last.",
+)  # fmt: skip
+@click.option(
+    "--wavefront-reduction", metavar="MIN_LENGTH,MAX_DISTANCE",
+    help="Heuristic, gap-affine: of wavefronts of MIN_LENGTH diagonals on, drop those that are more than MAX_DISTANCE "
+    "letters behind. With either, scores may be above the optimum.",
+)  # fmt: skip
 @click.option("--keep-case", is_flag=True, help="Compare letters as they are; without it they are upper-cased.")
 @click.option("-o", "--output", default="-", show_default=True, help="TSV file to write; - is standard output.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, threads, memory_limit, keep_case,
-                  output, quiet):  # fmt: skip
+def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, threads, memory_limit, static_band,
+                  wavefront_reduction, keep_case, output, quiet):  # fmt: skip
     """Align the pairs of PAIRS and write index, score, CIGAR and status, tab-separated.
 
     PAIRS is a .seq file (a line ">PATTERN", a line "<TEXT", and so on), an Arrow pair file, or "-" for .seq on
@@ -120,14 +153,14 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
       python -m wfa_kernels align refs.fa.gz reads.fq.gz --edit --scope cigar
       cat pairs.seq | python -m wfa_kernels align - --edit > out.tsv
     """
-    penalties = _penalties(edit, affine)
+    penalties, heuristic = _penalties(edit, affine), _heuristic(static_band, wavefront_reduction)
     batch = _read(pairs, texts, keep_case)
     show = not quiet and sys.stderr.isatty()
     with _output(output) as sink:
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
             result = align(
                 batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
-                memory_limit=memory_limit, progress=bar.update,
+                memory_limit=memory_limit, progress=bar.update, heuristic=heuristic,
             )  # fmt: skip
         write_tsv(result, sink)
     for name, count in result.refused().items():
@@ -143,7 +176,7 @@ def main():
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (AlignError, PairsError, PenaltyError) as error:
+    except (AlignError, HeuristicError, PairsError, PenaltyError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:

@@ -2,11 +2,13 @@
 
 import importlib
 from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
+from types import SimpleNamespace
 
 import numpy as np
 
-from wfa_kernels import designs
+from wfa_kernels import designs, heuristics
 from wfa_kernels.pairs import PairBatch
 from wfa_kernels.penalties import MAX_SCORE, Affine, Edit, worst_cost
 
@@ -47,8 +49,9 @@ def align(
     memory_limit=DEFAULT_MEMORY_LIMIT,
     device_memory=None,
     progress=None,
+    heuristic=None,
 ):
-    """Align every pair of a batch exactly.
+    """Align every pair of a batch: exactly, unless a heuristic is asked for.
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
@@ -61,19 +64,28 @@ def align(
     default. memory_limit: bytes of working memory over these threads.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
+    heuristic: None, StaticBand(width) or WavefrontReduction(min_length, max_distance), for gap-affine penalties by
+    wavefronts: on the CPU algorithm "auto" or "wfa", on the GPU design "paper". Scores may be above the optimum, are
+    those of the CIGARs, and do not depend on the device or on where a pair is rescued.
 
     Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
-    out_of_memory and score -1; all others are optimal. Raises AlignError.
+    out_of_memory and score -1; all others have an answer, without a heuristic the optimum. Raises AlignError.
     """
     _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory)
     design = _design(design, device, isinstance(penalties, Affine))
     stem = _stem(algorithm, penalties)
+    if heuristic is not None:
+        stem = _check_heuristic(heuristic, pairs, penalties, algorithm, device == "cuda" and design == designs.FAST)
+    on_cpu = partial(
+        _align_cpu, stem, penalties=penalties, scope=scope, threads=threads, memory_limit=memory_limit,
+        heuristic=heuristic,
+    )  # fmt: skip
     if _on_gpu(device, algorithm):
-        result = _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, device_memory)
+        result = _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cpu)
         if progress is not None:
             progress(len(pairs))
         return result
-    return _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress)
+    return on_cpu(pairs, progress=progress)
 
 
 def gpu_problem(simulator=False):
@@ -219,6 +231,15 @@ def _stem(algorithm, penalties):
     return stem
 
 
+def _check_heuristic(heuristic, pairs, penalties, algorithm, fast_gpu):
+    """The stem of the CPU's kernel that has heuristics."""
+    try:
+        heuristics.check(heuristic, pairs, penalties, algorithm, fast_gpu)
+    except heuristics.HeuristicError as error:
+        raise AlignError(str(error)) from None
+    return _STEMS["wfa", Affine]
+
+
 def _check_worst_cost(pairs, penalties):
     if not len(pairs):
         return
@@ -256,18 +277,20 @@ def _require_gpu():
         )
 
 
-def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, progress):
+def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, progress=None):
     from wfa_kernels.cpu import schedule
 
     _check_worst_cost(pairs, penalties)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
-    if hasattr(kernel, "choose"):
+    if heuristic is not None:
+        kernel = SimpleNamespace(align_range=partial(kernel.align_range, heuristic=heuristic))
+    elif hasattr(kernel, "choose"):
         kernel = kernel.choose(pairs, penalties, scope)
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 
 
-def _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, device_memory):
+def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cpu):
     from wfa_kernels.cuda import aligner
     from wfa_kernels.cuda.packing import MAX_LENGTH
 
@@ -275,6 +298,6 @@ def _align_cuda(stem, pairs, penalties, scope, design, threads, memory_limit, de
         _check_worst_cost(pairs, penalties)
 
     def rescue(rows):
-        return _align_cpu(stem, pairs.take(rows), penalties, scope, threads, memory_limit, None)
+        return on_cpu(pairs.take(rows))
 
-    return aligner.align_batch(pairs, penalties, scope, design, rescue, device_memory)
+    return aligner.align_batch(pairs, penalties, scope, design, rescue, device_memory, heuristic)

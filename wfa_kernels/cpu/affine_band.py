@@ -34,15 +34,21 @@ from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Cost of a cell that no path reaches; costs added to it do not overflow.
 _FAR = 2**60
+#: A band that leaves no diagonal out.
+EVERYWHERE = 2**31
 #: A band that is too narrow is at most doubled, and widened by this.
 _MORE_DIAGONALS = 15
 
 
 @njit(nogil=True, cache=True)
 def align_in_band(
-    pattern, pattern_offsets, text, text_offsets, start, stop, mismatch, gap_open, gap_extend, unit, traced, budget
-):
-    """Align pairs start..stop; arguments and results as those of affine_wfa's kernel."""
+    pattern, pattern_offsets, text, text_offsets, start, stop, mismatch, gap_open, gap_extend, unit, traced, budget,
+    given, reduction,
+):  # fmt: skip
+    """Align pairs start..stop; arguments and results as those of affine_wfa's kernel.
+
+    given: the band of a heuristic, to stay in without proof, or EVERYWHERE. reduction: None; it is for wavefronts.
+    """
     scores = np.full(stop - start, NO_SCORE, np.int32)
     status = np.full(stop - start, OUT_OF_MEMORY, np.uint8)
     lengths = np.zeros(stop - start, np.int64)
@@ -52,7 +58,7 @@ def align_in_band(
     for i in range(start, stop):
         p = pattern[pattern_offsets[i] : pattern_offsets[i + 1]]
         t = text[text_offsets[i] : text_offsets[i + 1]]
-        score, band = _proven(p, t, penalties, budget)
+        score, band = _proven(p, t, penalties, budget, given)
         lowest, width = _diagonals(len(p), len(t), band)
         stride = min(width, len(t) + 1)
         if score < 0 or (traced and _row_bytes(width) + (len(p) + 1) * stride > budget):
@@ -69,15 +75,17 @@ def align_in_band(
 
 
 @njit
-def _proven(p, t, penalties, budget):
-    """(score, a band that holds an optimal alignment); score -1 when two rows do not fit the budget."""
-    band = 0
+def _proven(p, t, penalties, budget, given):
+    """(score, a band that holds an optimal alignment, or the given one); score -1 when the budget has no two rows."""
+    band = 0 if given == EVERYWHERE else given
     while True:
         lowest, width = _diagonals(len(p), len(t), band)
         if _row_bytes(width) > budget:
             return -1, band
         score = _fill(p, t, penalties, lowest, width, np.empty(0, np.uint8))
         enough = _sufficient_band(score, len(t) - len(p), penalties)
+        if given != EVERYWHERE:
+            return score, given
         if enough <= band or width == len(p) + len(t) + 1:
             return score, min(band, enough)
         band = min(2 * band + _MORE_DIAGONALS, enough)

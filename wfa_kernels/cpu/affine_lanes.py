@@ -80,27 +80,38 @@ class _Lanes:
         return self.call(name, _OFFSETS, [pointers, ir.Constant(_I32, 1), mask, _constant(0)])
 
 
-def _next(lanes, rings, sequences, rows, k, hi, m, n, text_at):
-    """Emit the recurrence: stores I, D and extended M; returns (mask of lanes to go on, origins as offsets)."""
+def _next(lanes, rings, sequences, rows, k, hi, m, n, text_at, strict):
+    """Emit the recurrence: stores I, D and extended M; returns (mask of lanes to go on, origins as offsets).
+
+    strict: what lies outside the matrix is unreached; else M is clamped to it. And no gap opens where one has ended.
+    """
     b = lanes.builder
-    new_m, new_i, new_d, replaced, opened, extended_i, extended_d = rows
+    new_m, new_i, new_d, replaced, opened, extended_i, extended_d, ended_i, ended_d = rows
     diagonals = b.add(lanes.splat(k), ir.Constant(_OFFSETS, list(range(LANES))))
     opened_i, longer_i = lanes.load(rings, opened, -1), lanes.load(rings, extended_i, -1)
     opened_d, longer_d = lanes.load(rings, opened, 1), lanes.load(rings, extended_d, 1)
+    if strict:
+        gap_i, gap_d = lanes.load(rings, ended_i, -1), lanes.load(rings, ended_d, 1)
+        opened_i = b.select(b.icmp_signed("==", opened_i, gap_i), _constant(UNREACHED), opened_i)
+        opened_d = b.select(b.icmp_signed("==", opened_d, gap_d), _constant(UNREACHED), opened_d)
     inside = b.icmp_signed("<=", diagonals, lanes.splat(hi))
+    limit = lanes.min(lanes.splat(n), b.add(lanes.splat(m), diagonals))
 
     def kept(offsets):  # what is past hi or unreached must read as unreached, or the +1 of many scores adds up
         reached = b.and_(inside, b.icmp_signed(">=", offsets, _constant(0)))
+        if strict:
+            reached = b.and_(reached, b.icmp_signed("<=", offsets, limit))
         return b.select(reached, offsets, _constant(UNREACHED)), reached
 
     insertion, _ = kept(b.add(lanes.max(opened_i, longer_i), _constant(1)))
     deletion, _ = kept(lanes.max(opened_d, longer_d))
     mismatch = b.add(lanes.load(rings, replaced), _constant(1))
+    if strict:
+        mismatch, _ = kept(mismatch)
     best, reached = kept(lanes.max(mismatch, lanes.max(insertion, deletion)))
     lanes.store(insertion, rings, new_i, 4)
     lanes.store(deletion, rings, new_d, 4)
 
-    limit = lanes.min(lanes.splat(n), b.add(lanes.splat(m), diagonals))
     offset = lanes.min(best, limit)
     pattern_letters = lanes.gather(sequences, b.sub(offset, diagonals), reached)
     text_letters = lanes.gather(sequences, b.add(offset, lanes.splat(text_at)), reached)
@@ -119,38 +130,46 @@ def _next(lanes, rings, sequences, rows, k, hi, m, n, text_at):
     return b.zext(b.bitcast(going, ir.IntType(LANES)), _I64), origins
 
 
-_ROWS = types.UniTuple(types.int64, 7)
+_ROWS = types.UniTuple(types.int64, 9)
+
+
+def _strict(reduction):
+    return not isinstance(reduction, types.NoneType)
 
 
 @intrinsic
-def next_lanes(typing_context, rings, sequences, rows, k, hi, m, n, text_at):
+def next_lanes(typing_context, rings, sequences, rows, k, hi, m, n, text_at, reduction):
     """Eq. 3 for diagonals k .. k + 15, with four letters of the extend operator.
 
     rings: int32[...]; sequences: uint8[...], pattern at 0 and text at ``text_at``, both padded by 4 bytes or more.
-    rows: seven indices into rings of diagonal 0: M, I, D to write, then M[s-x], M[s-o-e], I[s-e], D[s-e].
-    Diagonals past ``hi`` are written as unreached. Returns uint64, bit j set where diagonal k + j may match further.
+    rows: nine indices into rings of diagonal 0: M, I, D to write, then M[s-x], M[s-o-e], I[s-e], D[s-e], I[s-o-e],
+    D[s-o-e]; the last two count with a ``reduction`` only.
+    Diagonals past ``hi`` are written as unreached; so is what lies outside the matrix, unless ``reduction``, of which
+    the type alone counts, is None: then M is clamped to the matrix. With one no gap opens where one of its kind has
+    just ended. Returns uint64, bit j set where diagonal k + j may
+    match further.
     """
 
     def generate(context, builder, signature, arguments):
         lanes = _Lanes(context, builder)
         data = [lanes.data(signature.args[i], arguments[i]) for i in (0, 1)]
-        indices = [builder.add(builder.extract_value(arguments[2], i), arguments[3]) for i in range(7)]
-        return _next(lanes, *data, indices, *arguments[3:])[0]
+        indices = [builder.add(builder.extract_value(arguments[2], i), arguments[3]) for i in range(9)]
+        return _next(lanes, *data, indices, *arguments[3:8], _strict(reduction))[0]
 
-    return types.uint64(rings, sequences, _ROWS, *[types.int64] * 5), generate
+    return types.uint64(rings, sequences, _ROWS, *[types.int64] * 5, reduction), generate
 
 
 @intrinsic
-def next_lanes_traced(typing_context, rings, sequences, rows, k, hi, m, n, text_at, origins, origin_at):
+def next_lanes_traced(typing_context, rings, sequences, rows, k, hi, m, n, text_at, reduction, origins, origin_at):
     """next_lanes that also stores a byte of origins for each diagonal at origins[origin_at:]."""
 
     def generate(context, builder, signature, arguments):
         lanes = _Lanes(context, builder)
         data = [lanes.data(signature.args[i], arguments[i]) for i in (0, 1)]
-        indices = [builder.add(builder.extract_value(arguments[2], i), arguments[3]) for i in range(7)]
-        going, noted = _next(lanes, *data, indices, *arguments[3:8])
+        indices = [builder.add(builder.extract_value(arguments[2], i), arguments[3]) for i in range(9)]
+        going, noted = _next(lanes, *data, indices, *arguments[3:8], _strict(reduction))
         narrow = builder.trunc(noted, ir.VectorType(_BYTE, LANES))
-        lanes.store(narrow, lanes.data(signature.args[8], arguments[8]), arguments[9], 1)
+        lanes.store(narrow, lanes.data(signature.args[9], arguments[9]), arguments[10], 1)
         return going
 
-    return types.uint64(rings, sequences, _ROWS, *[types.int64] * 5, origins, types.int64), generate
+    return types.uint64(rings, sequences, _ROWS, *[types.int64] * 5, reduction, origins, types.int64), generate

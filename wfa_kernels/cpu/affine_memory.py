@@ -117,3 +117,51 @@ def clear(rings, ranges, rows, row, lo, hi):
         rings[zero + k] = UNREACHED
     for k in range(max(old_lo, hi + 1), old_hi + 1):
         rings[zero + k] = UNREACHED
+
+
+@njit
+def reduce_rows(rings, ranges, rows, cut, m, n, reduction):
+    """Cut the rows of M, I and D of a score, ``cut``, to the diagonals that a reduction keeps.
+
+    reduction: (least length, most distance), see wfa_kernels.heuristics.WavefrontReduction.
+    """
+    stride = len(rings) // rows
+    zero, m_lo, m_hi = cut[0] * stride + centre_of(stride), ranges[cut[0]], ranges[rows + cut[0]]
+    lowest, highest = _kept(rings, zero, m_lo, m_hi, m, n, reduction)
+    for row in cut:
+        lo, hi = max(lowest, ranges[row]), min(highest, ranges[rows + row])
+        clear(rings, ranges, rows, row, lo, hi)
+        set_range(ranges, rows, row, lo, hi)
+
+
+@njit
+def _kept(rings, zero, lo, hi, m, n, reduction):
+    """The lowest and the highest diagonal that are kept of lo..hi of the row of M around ``zero``."""
+    least_length, most_distance = reduction
+    nearest, lowest, highest = EMPTY_LO, EMPTY_LO, EMPTY_HI
+    for k in range(lo, hi + 1):
+        h = np.int64(peek(rings, zero + k))
+        if h >= 0:
+            nearest = min(nearest, max(m - (h - k), n - h))
+            lowest, highest = min(lowest, k), max(highest, k)
+    if highest - lowest + 1 < least_length:
+        return lo, hi
+    near_lo, near_hi = n - m, n - m
+    for k in range(lowest, highest + 1):
+        h = np.int64(peek(rings, zero + k))
+        if h >= 0 and max(m - (h - k), n - h) <= nearest + most_distance:
+            near_lo, near_hi = min(near_lo, k), max(near_hi, k)
+    return max(lo, near_lo), min(hi, near_hi)
+
+
+@njit
+def back(slot, distance, ring):
+    """Row of a ring ``distance`` scores before row ``slot``."""
+    return slot - distance if slot >= distance else slot - distance + ring
+
+
+@njit
+def gap_rows(penalties, reduction):
+    """Rows of I, and of D: back to s - e; with a reduction to s - o - e, as no gap opens where one has just ended."""
+    _, gap_open, gap_extend = penalties
+    return gap_extend + 1 if reduction is None else gap_open + gap_extend + 1

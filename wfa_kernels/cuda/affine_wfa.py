@@ -7,18 +7,19 @@ Recurrence (thesis Eq. 3, Algorithm 7), offsets h on diagonal k = h - v for scor
 The score is the first s with M[s, n - m] = n. What lies outside the matrix is unreached: it grows out of a cell on the
 border that a cheaper path has reached, from which nothing but the gap to the corner goes on, so it decides no score.
 Penalties are divided by their greatest common divisor. With s at hand, no path is further from diagonal 0 than
-(s - o) / e: only these diagonals are computed, as far as the matrix has them, and no others are ever read.
+(s - o) / e: only these diagonals are computed, as far as the matrix has them, and no others are ever read. A heuristic
+leaves fewer (affine_wfa_ranges).
 
 As in the thesis: persistent blocks take pair after pair from a pool, by an atomic counter (4.2); threads take the
 diagonals of a wavefront and meet at a barrier (Fig. 8); the central diagonals lie in shared memory (4.2), all others in
 global memory; letters are packed to two bits and compared 32 at a time (4.4); operations ride on the two low bits of
 the offsets when their maximum is taken and are kept in BT-blocks (4.3, affine_wfa_trace).
 
-Memory layout. Rings of rows, a row a score: max(x, o + e) + 1 of M, then e + 1 of I, then e + 1 of D. A cell is one
-int32, its offset; traced, it has two more, its BT-block and the number of the block before, in further rings behind all
-of these. Diagonal k of row r, if -central <= k <= central, is int32 r * (2 * central + 1) + central + k of the shared
-memory; in a wide kernel it is else int32 r * (2 * reach + 1) + reach + k of the block's part of the global memory,
-behind which, there, lies its BT-buffer.
+Memory layout. Rings of rows, a row a score: max(x, o + e) + 1 of M, then e + 1 of I, then e + 1 of D (o + e + 1 with a
+WavefrontReduction). A cell is one int32, its offset; traced, it has two more, its BT-block and the number of the block
+before, in further rings behind all of these. Diagonal k of row r, if -central <= k <= central, is int32
+r * (2 * central + 1) + central + k of the shared memory; in a wide kernel it is else int32 r * (2 * reach + 1) + reach
++ k of the block's part of the global memory, behind which, there, lies its BT-buffer.
 
 Limits: reach, the furthest diagonal there is memory for, and the blocks of the BT-buffer. A pair over them goes on to
 the next kernel, and after the last one to the host.
@@ -28,27 +29,29 @@ from functools import cache
 
 from numba import cuda, int32, int64, uint32, uint64
 
+from wfa_kernels.cuda.affine_wfa_ranges import back, make_ranges, make_reduction, shared_words
 from wfa_kernels.cuda.affine_wfa_trace import leave_chain, push
 from wfa_kernels.cuda.compaction import send_on
 from wfa_kernels.cuda.device import named
 from wfa_kernels.cuda.edit_wfa import INSERTED, REPLACED, UNREACHED
 from wfa_kernels.cuda.packing import matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
+from wfa_kernels.heuristics import WavefrontReduction
 from wfa_kernels.result import NO_SCORE
 
 #: int32 of a block's part of the memory that lie before the first part: the counter of the pool.
 POOL = 2
 
 
-def rings(triple):
+def rings(triple, heuristic=None):
     """Rows of M and of I; D has as many as I."""
     x, o, e = triple
-    return max(x, o + e) + 1, e + 1
+    return max(x, o + e) + 1, (o + e if isinstance(heuristic, WavefrontReduction) else e) + 1
 
 
-def rows(triple):
+def rows(triple, heuristic=None):
     """Rows of all rings."""
-    ring, gap_ring = rings(triple)
+    ring, gap_ring = rings(triple, heuristic)
     return ring + 2 * gap_ring
 
 
@@ -61,12 +64,6 @@ def take(memory, shared, thread):
         shared[1] = int32(0)
     cuda.syncthreads()
     return shared[0]
-
-
-@cuda.jit(device=True, inline="always")
-def _back(slot, distance, ring):
-    """Row of a ring ``distance`` scores before row ``slot``."""
-    return int32(slot - distance) if slot >= distance else int32(int32(slot - distance) + ring)
 
 
 @cuda.jit(device=True, inline="always")
@@ -105,19 +102,29 @@ def make_access(wide):
     return read, write
 
 
-def make_next(triple, read, write, traced):
+def make_next(triple, read, write, traced, heuristic):
     """The device function that computes the cells of one diagonal: whether the BT-buffer had room.
 
     where: see make_access. sources: of M[s - x], M[s - o - e] and I[s - e], each the row and the lowest and the highest
-    diagonal, in this order: rows, lowest, highest. here: rows of M[s] and I[s].
+    diagonal, in this order: rows, lowest, highest; then, for a reduction, the row of I[s - o - e]. here: rows of M[s]
+    and I[s].
     """
-    every, gap_ring = rows(triple), rings(triple)[1]
+    every, gap_ring = rows(triple, heuristic), rings(triple, heuristic)[1]
+    reduced = isinstance(heuristic, WavefrontReduction)
 
     @cuda.jit(device=True, inline="always")
     def offset(chip, memory, where, row, k, lowest, highest):
         if k < lowest or k > highest:
             return int32(UNREACHED)
         return read(chip, memory, where, row, k)
+
+    @cuda.jit(device=True, inline="always")
+    def opener(chip, memory, where, row, gap_row, k, lowest, highest):
+        """M, where no gap of that row's kind has just ended, if wavefronts are cut (see WavefrontReduction)."""
+        h = offset(chip, memory, where, row, k, lowest, highest)
+        if reduced and h == offset(chip, memory, where, gap_row, k, lowest, highest):
+            h = int32(UNREACHED)
+        return h
 
     @cuda.jit(device=True, inline="always")
     def pushed(chip, memory, where, source, row, k, operation, buffer, first, capacity, shared):
@@ -134,14 +141,16 @@ def make_next(triple, read, write, traced):
         chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity,
         shared,
     ):  # fmt: skip
-        replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e = sources
+        replaced, opened, longer, low_x, low_o, low_e, high_x, high_o, high_e, ended = sources
         limit, fits = min(n, int32(m + k)), True
         h = int32(offset(chip, memory, where, replaced, k, low_x, high_x) + int32(1))
+        if reduced:  # else a mismatch outside the matrix is in nobody's way
+            h = _inside(h, limit)
         best = _coded(h, REPLACED, 2)
         gap, row, step = longer, here[1], int32(-1)
         while step <= int32(1):  # first I, from diagonal k - 1, then D, from k + 1: written once, they compile faster
             beside, code = int32(k + step), int32(int32(REPLACED) + step)
-            reached = _coded(offset(chip, memory, where, opened, beside, low_o, high_o), 1, 1)
+            reached = _coded(opener(chip, memory, where, opened, ended, beside, low_o, high_o), 1, 1)
             reached = max(reached, _coded(offset(chip, memory, where, gap, beside, low_e, high_e), 0, 1))
             h = _inside(int32(int32(reached >> int32(1)) + int32(step < int32(0))), limit)
             write(chip, memory, where, row, k, h)
@@ -149,7 +158,7 @@ def make_next(triple, read, write, traced):
             if traced and h >= int32(0):
                 source = (opened if reached & int32(1) else gap), beside
                 fits = fits and pushed(chip, memory, where, source, row, k, code, buffer, first, capacity, shared)
-            gap = int32(gap + int32(gap_ring))
+            gap, ended = int32(gap + int32(gap_ring)), int32(ended + int32(gap_ring))
             row = int32(row + int32(gap_ring))
             step = int32(step + int32(2))
         h, operation = _inside(int32(best >> int32(2)), limit), best & int32(3)
@@ -172,35 +181,30 @@ def make_next(triple, read, write, traced):
 
 
 @cache
-def make_kernel(triple, wide, traced):
+def make_kernel(triple, wide, traced, heuristic=None):
     """The kernel for penalties without a common divisor. wide: with diagonals in global memory; traced: with CIGARs.
+    heuristic: None, a StaticBand or a WavefrontReduction, whose numbers are constants of the kernel.
 
     Its first arguments are those of banded.make_kernel, but for the steps. unit: what scores are multiples of. central,
     reach: see above; equal where not wide. capacity: BT-blocks of a BT-buffer. part: int32 of a block's memory. memory:
     int32[POOL + blocks * part], element 0 cleared; words: the same as uint32. Dynamic shared memory: chip_bytes().
     """
     x, o, e = triple
-    ring, gap_ring = rings(triple)
-    every = rows(triple)
+    ring, gap_ring = rings(triple, heuristic)
+    every = rows(triple, heuristic)
     read, write = make_access(wide)
-    next_cells = make_next(triple, read, write, traced)
-
-    @cuda.jit(device=True, inline="always")
-    def diagonals(s, m, n):
-        """The lowest and the highest diagonal of a score; 1 and -1 where there are none."""
-        far = int32(0)
-        if s >= int32(o + e):
-            far = int32(uint32(s - o) // uint32(e))
-        if s < int32(0):
-            far = int32(-1)
-        return int32(-min(m, far)), min(n, far)
+    reduced = isinstance(heuristic, WavefrontReduction)
+    next_cells = make_next(triple, read, write, traced, heuristic)
+    here_at, before = make_ranges(triple, ring, heuristic)
+    shared_size = shared_words(ring, heuristic)
+    empty, put, reduce = make_reduction(ring, heuristic, read) if reduced else (None, None, None)
 
     def affine_wfa(
         pattern, text, pairs, shape, place, queues, queue, after, scores, runs_at, counts, runs, unit, central_,
         reach_, capacity, part, memory, words,
     ):  # fmt: skip
         chip = cuda.shared.array(0, int32)
-        shared = cuda.shared.array(2, int32)
+        shared = cuda.shared.array(shared_size, int32)
         thread, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         central, reach = int32(central_), int32(reach_)
         own = int64(POOL) + int64(cuda.blockIdx.x) * part
@@ -218,19 +222,23 @@ def make_kernel(triple, wide, traced):
                     chip[int32(2 * every * (2 * central + 1) + central)] = int32(0)
                 final, s, slot, gap_slot = n - m, int32(-1), int32(-1), int32(-1)
                 failed, reached = reach < int32(0), False
+                if reduced:
+                    empty(shared, thread, threads)
                 while not reached and not failed:
                     s += int32(1)
                     slot = slot + int32(1) if slot < int32(ring - 1) else int32(0)
                     gap_slot = gap_slot + int32(1) if gap_slot < int32(gap_ring - 1) else int32(0)
-                    lo, hi = diagonals(s, m, n)
+                    lo, hi = here_at(shared, s, slot, m, n)
                     failed = max(int32(-lo), hi) > reach
                     if not failed:
-                        (low_x, high_x), (low_o, high_o) = diagonals(s - x, m, n), diagonals(s - o - e, m, n)
-                        low_e, high_e = diagonals(s - e, m, n)
+                        low_x, high_x = before(shared, s, slot, x, m, n)
+                        low_o, high_o = before(shared, s, slot, o + e, m, n)
+                        low_e, high_e = before(shared, s, slot, e, m, n)
                         sources = (
-                            _back(slot, int32(x), int32(ring)), _back(slot, int32(o + e), int32(ring)),
-                            int32(int32(ring) + _back(gap_slot, int32(e), int32(gap_ring))),
+                            back(slot, int32(x), int32(ring)), back(slot, int32(o + e), int32(ring)),
+                            int32(int32(ring) + back(gap_slot, int32(e), int32(gap_ring))),
                             low_x, low_o, low_e, high_x, high_o, high_e,
+                            int32(int32(ring) + back(gap_slot, int32(gap_ring - 1), int32(gap_ring))),
                         )  # fmt: skip
                         here = slot, int32(int32(ring) + gap_slot)
                         k, over = int32(lo + thread), int32(0)
@@ -241,12 +249,16 @@ def make_kernel(triple, wide, traced):
                             )  # fmt: skip
                             over |= int32(0) if room else int32(1)
                             k = int32(k + threads)
+                        if reduced:
+                            put(shared, slot, lo, hi, final, thread)
                         if traced:
                             failed = cuda.syncthreads_or(over) != 0
                         else:
                             cuda.syncthreads()
                         reached = lo <= final <= hi and read(chip, memory, where, slot, final) >= n
                         reached = reached and not failed
+                        if reduced and not reached and not failed:
+                            reduce(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads)
                 if thread == 0:
                     scores[i] = s * int32(unit) if reached else int32(NO_SCORE)
                     if not reached:
@@ -259,13 +271,13 @@ def make_kernel(triple, wide, traced):
                         counts[i] = uint32(count)
             at = take(memory, shared, thread)
 
-    suffix = [*map(str, triple), *["wide"] * wide, *["traced"] * traced]
+    suffix = [*map(str, triple), *["wide"] * wide, *["traced"] * traced, *[str(heuristic)] * (heuristic is not None)]
     return named(affine_wfa, "_".join(["", *suffix]))
 
 
-def chip_bytes(triple, central, traced):
+def chip_bytes(triple, central, traced, heuristic=None):
     """Shared memory of a block for so many diagonals on each side of diagonal 0."""
-    return 4 * cell_words(traced) * rows(triple) * (2 * central + 1)
+    return 4 * cell_words(traced) * rows(triple, heuristic) * (2 * central + 1)
 
 
 def cell_words(traced):

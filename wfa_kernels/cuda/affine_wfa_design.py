@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from wfa_kernels.cuda import device
-from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rows
+from wfa_kernels.cuda.affine_wfa import POOL, cell_words, chip_bytes, make_kernel, rings, rows
+from wfa_kernels.cuda.affine_wfa_ranges import shared_words
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.design import Design
+from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 
 #: Errors that the first two launches have memory for, in a hundred letters.
 _ERRORS = 10, 30
@@ -57,13 +59,13 @@ class Share:
 
 
 class AffineWfa(Design):
-    """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign."""
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign. heuristic: or None."""
 
-    def __init__(self, penalties, choice):
+    def __init__(self, penalties, choice, heuristic=None):
         self.unit = gcd(*penalties)
         self.triple = tuple(penalty // self.unit for penalty in penalties)
-        self.choice = choice
-        fits = rows(self.triple) <= _MOST_ROWS
+        self.choice, self.heuristic = choice, heuristic
+        fits = self._rows() <= _MOST_ROWS
         self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
 
     def scratch_words(self, pairs, longest, traced):
@@ -76,11 +78,12 @@ class AffineWfa(Design):
         """Launch the kernel on a batch; the pool begins anew."""
         device.clear(batch.scratch, 1, batch.slot.compute)
         blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
+        kernel = make_kernel(self.triple, share.wide, traced, self.heuristic)
         batch.slot.launch(
-            make_kernel(self.triple, share.wide, traced), blocks, self.threads(share, blocks), *batch.input, queue,
-            after, *batch.output, self.unit, share.central, share.reach, share.capacity, share.part,
-            batch.slot.scratch_numbers, batch.slot.scratch_words,
-            shared_bytes=chip_bytes(self.triple, share.central, traced),
+            kernel, blocks, self.threads(share, blocks), *batch.input, queue, after, *batch.output, self.unit,
+            share.central, share.reach, share.capacity, share.part, batch.slot.scratch_numbers,
+            batch.slot.scratch_words,
+            shared_bytes=self._chip_bytes(share.central, traced),
         )  # fmt: skip
 
     def finish(self, batch):
@@ -105,7 +108,7 @@ class AffineWfa(Design):
         """Threads of each of so many blocks."""
         if self.choice.block_threads is not None:
             return self.choice.block_threads
-        wanted = 1 << ((2 * share.reach + 1) // _DIAGONALS).bit_length()
+        wanted = 1 << ((2 * self._usual(share.reach) + 1) // _DIAGONALS).bit_length()
         return max(_LEAST_THREADS, min(_MOST_THREADS if blocks > _processors() else _ALONE_THREADS, wanted))
 
     def estimated(self, longest, traced, errors=_ERRORS[0]):
@@ -154,20 +157,35 @@ class AffineWfa(Design):
         return replace(share, capacity=capacity, part=share.part + 2 * capacity)
 
     def _ring_words(self, reach, traced):
-        return cell_words(traced) * rows(self.triple) * (2 * reach + 1)
+        return cell_words(traced) * self._rows() * (2 * reach + 1)
+
+    def _rows(self):
+        return rows(self.triple, self.heuristic)
+
+    def _chip_bytes(self, central, traced):
+        return chip_bytes(self.triple, central, traced, self.heuristic)
 
     def _central(self, traced):
         """Diagonals on each side of diagonal 0 in shared memory."""
         given = self.choice.central_diagonals
-        diagonal = chip_bytes(self.triple, 0, traced)
-        most = _CHIP_BYTES // diagonal if given is None else min(given, _MOST_CHIP_BYTES // diagonal)
-        return max(0, (most - 1) // 2)
+        diagonal = self._chip_bytes(0, traced)
+        room = _MOST_CHIP_BYTES - 4 * shared_words(rings(self.triple)[0], self.heuristic)
+        most = _CHIP_BYTES // diagonal if given is None else min(given, room // diagonal)
+        return self._usual(max(0, (most - 1) // 2))
+
+    def _usual(self, reach):
+        """Of so many diagonals to each side those that most wavefronts have: a heuristic leaves few."""
+        if isinstance(self.heuristic, StaticBand):
+            return min(reach, 2 * self.heuristic.width + _LEAST_REACH)
+        if isinstance(self.heuristic, WavefrontReduction):
+            return min(reach, 2 * self.heuristic.max_distance + _LEAST_REACH)
+        return reach
 
     def _resident(self, share, traced):
         """Blocks that run at once on an H100 or H200."""
         if device.simulated():
             return _processors()
-        bytes_of_block = chip_bytes(self.triple, share.central, traced) + 1024
+        bytes_of_block = self._chip_bytes(share.central, traced) + 1024
         some = min(_BLOCKS, _RESIDENT_THREADS // self.threads(share), _RESIDENT_BYTES // bytes_of_block)
         return _PROCESSORS * max(1, some)
 

@@ -40,18 +40,18 @@ _pool = Pool()
 _lock = threading.Lock()
 
 
-def align_batch(pairs, penalties, scope, design, rescue, device_memory=None):
+def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heuristic=None):
     """Align a batch on the current GPU.
 
     pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. penalties: Edit() or
     Affine(...). scope: "score" or "cigar". design: "fast" or a PaperDesign. rescue: callable that takes
     int64 row numbers and gives the AlignmentResult of those pairs: it gets the pairs that no kernel of the design can
     do, from another thread while the GPU works on. device_memory: bytes of device memory to keep within, by default
-    half of what is free.
+    half of what is free. heuristic: of the gap-affine PaperDesign, or None; the rescue's must be the same.
 
     Returns an AlignmentResult, in page-locked memory where the GPU did all pairs, in the order of the batch.
     """
-    way = _Way(penalties, design, scope == "cigar", device_memory)
+    way = _Way(penalties, design, scope == "cigar", device_memory, heuristic)
     if not way.kernels().NAMES:
         return replace(rescue(np.arange(len(pairs))), rescued=len(pairs))
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
@@ -82,6 +82,7 @@ class _Way:
     design: object
     traced: bool
     device_memory: int | None
+    heuristic: object
 
     @property
     def beyond(self):
@@ -90,7 +91,7 @@ class _Way:
     def kernels(self):
         if not isinstance(self.penalties, Edit):
             triple = self.penalties.triple
-            return AffineDesign(triple) if self.design == FAST else AffineWfa(triple, self.design)
+            return AffineDesign(triple) if self.design == FAST else AffineWfa(triple, self.design, self.heuristic)
         return BandedBpm() if self.design == FAST else EditWfa(self.design)
 
 

@@ -3,7 +3,7 @@
 import re
 
 import wfa_kernels
-from wfa_kernels import Affine, Edit, PaperDesign
+from wfa_kernels import Affine, Edit, PaperDesign, StaticBand, WavefrontReduction
 from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES, Adapter, ToolMissing
 
 #: Algorithm -> stems of its kernel files.
@@ -16,6 +16,9 @@ _KERNELS = {
 }
 #: Threads per block of the papers' design that are raced (journal Table 4).
 _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
+#: Heuristics that are raced: variants that claim no exactness, whose recall is shown.
+_HEURISTICS = {"band": StaticBand(32), "reduction": WavefrontReduction()}
+_NO_HEURISTIC = "its heuristics are for gap-affine alignment"
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
 _GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa_global"), Affine: ("affine_", "instructions", "gates")}
 #: What brings a batch where it shall lie.
@@ -28,14 +31,15 @@ _IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
 class Wavebench(Adapter):
-    """One algorithm of wfa_kernels.align() on the CPU; pool: in threads of one process, each with a worker's memory."""
+    """One algorithm of wfa_kernels.align() on the CPU.
 
-    variant = "cpu"
+    pool: in threads of one process, each with a worker's memory. heuristic: a name of _HEURISTICS, or None.
+    """
 
-    def __init__(self, algorithm, pool=False):
-        self.algorithm, self.pool = algorithm, pool
-        if pool:
-            self.variant = "pool"
+    def __init__(self, algorithm, pool=False, heuristic=None):
+        self.algorithm, self.pool, self.exact = algorithm, pool, heuristic is None
+        self.variant = heuristic or ("pool" if pool else "cpu")
+        self.heuristic = _HEURISTICS.get(heuristic)
         self.tool = f"wavebench-{algorithm}"
 
     @property
@@ -49,7 +53,9 @@ class Wavebench(Adapter):
         return wfa_kernels.__version__
 
     def unsupported(self, job):
-        """Bit-parallel and O(ND) alignment know edit distance only."""
+        """Bit-parallel and O(ND) alignment know edit distance only, heuristics gap-affine costs only."""
+        if self.heuristic and isinstance(job.penalties, Edit):
+            return _NO_HEURISTIC
         if self.algorithm in ("bpm", "ond") and isinstance(job.penalties, Affine):
             return "computes edit distance only"
         return None
@@ -68,6 +74,7 @@ class Wavebench(Adapter):
             algorithm=self.algorithm,
             threads=self.threads,
             memory_limit=WORKING_MEMORY_BYTES * self.threads,
+            heuristic=self.heuristic,
         )
 
     def outputs(self):
@@ -82,15 +89,17 @@ class WavebenchGpu(Adapter):
     page-locked; "pageable", in ordinary arrays, as a caller has them; "packed", page-locked and packed to 2 bits;
     "registered", page-locked in the data set's own mapping, in no experiment (docs/decisions/registered-input.md). One
     tool under several ids: the samples differ in their quantity only. block_threads: of the papers' design, in place of
-    its own.
+    its own. heuristic: of the papers' design, a name of _HEURISTICS, or None.
     """
 
     device = "cuda"
     held_bytes_a_base, held_bytes_a_pair = 2, 50  # the letters page-locked once more, runs; offsets and scores
 
-    def __init__(self, penalties, design, source="pinned", block_threads=None):
+    def __init__(self, penalties, design, source="pinned", block_threads=None, heuristic=None):
         self.penalties, self.tool = penalties, f"wavebench-{penalties.__name__.lower()}"
         self.variant = design if block_threads is None else f"{design}-t{block_threads}"
+        self.variant += f"-{heuristic}" if heuristic else ""
+        self.heuristic, self.exact = _HEURISTICS.get(heuristic), heuristic is None
         self.design = design if block_threads is None else PaperDesign(block_threads)
         self.source, self.quantity = source, f"time_end_to_end_{source}"
         self.input = "packed2" if source == "packed" else "ascii"
@@ -135,6 +144,7 @@ class WavebenchGpu(Adapter):
             device="cuda",
             design=self.design,
             device_memory=DEVICE_MEMORY_BYTES,
+            heuristic=self.heuristic,
         )
 
     def timings(self):
@@ -165,10 +175,15 @@ def imported(starts, device):
 
 
 def adapters():
-    """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory."""
+    """One for each algorithm on the CPU, the pool's, and on the GPU two designs, from several kinds of memory.
+
+    Those with a heuristic come last; those of the GPU are in no experiment, as their recall is that of the CPU's.
+    """
     on_cpu = [*(Wavebench(algorithm) for algorithm in _KERNELS), Wavebench("wfa", pool=True)]
     designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
     on_gpu = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
     swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
     further = [WavebenchGpu(Edit, "fast", source) for source in ("packed", "registered")]
-    return on_cpu + on_gpu + further + swept
+    reduced = [Wavebench("wfa", heuristic=name) for name in _HEURISTICS]
+    reduced += [WavebenchGpu(Affine, "paper", heuristic=name) for name in _HEURISTICS]
+    return on_cpu + on_gpu + further + swept + reduced

@@ -59,12 +59,13 @@ class Verdict:
         return self.answered / self.pairs if self.pairs else None
 
 
-def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0, threads=1):
+def verify(pairs, result, objective, exact_native, affine=None, exact_affine=None, first=0, exact=True, threads=1):
     """Check the answers of one tool on one batch, chunk by chunk, on some threads.
 
     pairs: PairBatch of n. result: AlignmentResult of n. objective: the penalties the tool optimises.
     exact_native: int32[n] exact scores under them. affine, exact_affine: the experiment's affine penalties and exact
-    scores, to re-score CIGARs under, or None. first: number of the first pair, for naming failures.
+    scores, to re-score CIGARs under, or None. first: number of the first pair, for naming failures. exact: the tool
+    claims to be; of one that does not, a cost above the optimum counts in its recall but is no failure.
     A right pair has the exact score and, where there are CIGARs, a valid one that costs just that. A pair without an
     exact score is judged only where its CIGAR does not fit its sequences or its score: it is wrong, whatever is exact.
     """
@@ -73,7 +74,7 @@ def verify(pairs, result, objective, exact_native, affine=None, exact_affine=Non
         rows = slice(start, start + CHUNK_PAIRS)
         known = None if affine is None else exact_affine[rows]
         part = _rows_of(result, start, rows.stop)
-        return _judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start)
+        return _judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start, exact)
 
     verdict = Verdict()
     for part in _mapped(judged, range(0, len(pairs), CHUNK_PAIRS), threads):
@@ -95,7 +96,7 @@ def _rows_of(result, start, stop):
     return AlignmentResult(result.scores[start:stop], result.status[start:stop], result.cigars, offsets)
 
 
-def _judge(pairs, result, objective, exact_native, affine, exact_affine, first):
+def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, exact):
     answered = result.status == OK
     judged = answered & (exact_native != NO_SCORE)
     right = judged & (result.scores == exact_native)
@@ -111,14 +112,17 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first):
         affine_judged = answered & ((exact_affine != NO_SCORE) | ~valid)
         verdict.affine_judged = int(affine_judged.sum())
         verdict.affine_right = int((affine_judged & valid & (affine_costs == exact_affine)).sum())
-    for i in np.flatnonzero(judged & ~right).tolist():
-        verdict.failing.append([first + i, _why(i, result, exact_native, costs)])
+    failing = judged & ~right
+    if not exact:
+        failing &= (result.scores < exact_native) | (False if costs is None else costs != result.scores)
+    for i in np.flatnonzero(failing).tolist():
+        verdict.failing.append([first + i, _why(i, result, exact_native, costs, exact)])
     return verdict
 
 
-def _why(i, result, exact, costs):
-    if result.scores[i] != exact[i] != NO_SCORE:
-        return f"score {int(result.scores[i])}, exact {int(exact[i])}"
+def _why(i, result, known, costs, exact):
+    if (exact and result.scores[i] != known[i] != NO_SCORE) or result.scores[i] < known[i]:
+        return f"score {int(result.scores[i])}, exact {int(known[i])}"
     if costs[i] == INVALID:
         return "its CIGAR does not fit the sequences"
     return f"its CIGAR costs {int(costs[i])}, its score is {int(result.scores[i])}"

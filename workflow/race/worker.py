@@ -126,7 +126,8 @@ class Shard:
         affine = cell.job.penalties if affine_path else None
         return verification.verify(
             cell.pairs, result, cell.adapter.objective(cell.job), np.load(native_path, mmap_mode="r")[rows],
-            affine, np.load(affine_path, mmap_mode="r")[rows] if affine_path else None, start, self.untimed_threads,
+            affine, np.load(affine_path, mmap_mode="r")[rows] if affine_path else None, start, cell.adapter.exact,
+            self.untimed_threads,
         )  # fmt: skip
 
     def drop(self, key):

@@ -76,6 +76,11 @@ class Speedup:
         """The tool claims exactness and was wrong."""
         return bool(self.row["exact"]) and self.row["recall_native"] is not None and self.row["recall_native"] < 1
 
+    @property
+    def right(self):
+        """The tool claims exactness, and was not wrong: a heuristic solves another problem."""
+        return bool(self.row["exact"]) and not self.inexact
+
 
 def read(paths):
     """Every race of the given files. Raises samples.SamplesError, a ValueError, for one that is no race file."""
@@ -126,11 +131,12 @@ def is_ours(tool):
 def peers(race, reference, scope, threads):
     """Speedups over the CPU tools of others that solved the same problem rightly; those that have a ratio.
 
-    An edit-distance tool is no peer where the costs are affine, nor one that claims exactness and was wrong.
+    An edit-distance tool is no peer where the costs are affine, nor is a heuristic, nor one that claims exactness and
+    was wrong.
     """
     easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
     others = [s for s in speedups(race, reference, scope, threads) if not is_ours(s.tool) and s.tool not in easier]
-    return [s for s in others if s.median is not None and not s.inexact and s.row["quantity"] == CPU_QUANTITY]
+    return [s for s in others if s.median is not None and s.right and s.row["quantity"] == CPU_QUANTITY]
 
 
 def _speedup(rows, own, race, threads, reference):

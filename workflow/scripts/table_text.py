@@ -12,7 +12,8 @@ HOW_TO_READ = (
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
     "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
-    "neighbours'. k of n answers verified: no exact score is known for the others, and recall is over those k.",
+    "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time. "
+    "k of n answers verified: no exact score is known for the others, and recall is over those k.",
     "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; older "
     "way of measuring: by another procedure than today's, see the notes; race invalid: its twins ran unevenly.",
 )

@@ -60,7 +60,7 @@ def regret(found):
 
 def _is_kernel(speedup, metric):
     """It is over one of our CPU kernels, whose time counts."""
-    counts = speedup.median is not None and not speedup.inexact
+    counts = speedup.median is not None and speedup.right
     return counts and ratios.is_ours(speedup.tool) and speedup.tool in cpu_points.TOOLS[metric]
 
 
