@@ -71,8 +71,8 @@ def main():
         taken[here()] = int(take(memory, shared, thread))
         return taken[here()]
 
-    def make_watched(triple, read, write, traced):
-        compute = make_next(triple, read, write, traced)
+    def make_watched(triple, read, *further):
+        compute = make_next(triple, read, *further)
 
         def watched(chip, memory, where, sources, rows, s, k, *others):
             fits = compute(chip, memory, where, sources, rows, s, k, *others)
