@@ -51,7 +51,7 @@ def test_lying_tools_are_caught(arena):
 def test_uneven_twin_is_raced_again_and_marked(arena):
     _, card, lines = arena(["honest"], twin="uneven", scopes=["score"])
     assert not card["valid"] and card["rerun"]
-    assert card["twins"]["uneven score"]["ratio"] == pytest.approx(1.5, rel=0.2)
+    assert card["twins"]["uneven score"]["ratio"] > 2
     assert any("double rounds" in line for line in lines)
 
 
@@ -203,6 +203,7 @@ def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path):
         for number in range(1, card["rounds"]["cpu"] + 1)
         for key in round_order(card["seed"], number, cells)
         if key.tool.startswith("logbook")
+        for _ in range(2 if number == 1 else 1)  # the first time for its memory, before it is timed
     ]
     logged = (tmp_path / "log").read_text().splitlines()
     assert logged[-len(expected) :] == expected and len(expected) >= 6 * 5

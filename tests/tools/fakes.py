@@ -76,7 +76,7 @@ class Fickle(Honest):
 
 
 class Uneven(Honest):
-    """Its second process, the twin, is slower by half."""
+    """Its second process, the twin, takes five times as long."""
 
     tool = "uneven"
 
@@ -89,7 +89,7 @@ class Uneven(Honest):
         except FileExistsError:
             pass
         with open(mark) as handle:
-            self.seconds = 0.01 if handle.read() == str(os.getpid()) else 0.015
+            self.seconds = 0.01 if handle.read() == str(os.getpid()) else 0.05
 
 
 class Refuser(Honest):
@@ -267,7 +267,7 @@ class OnGpu(Honest):
 
 
 class UnevenOnGpu(Uneven):
-    """Its twin is slower by half, in the block of the GPU."""
+    """Its twin takes five times as long, in the block of the GPU."""
 
     tool = "uneven-on-gpu"
     device = "cuda"

@@ -64,7 +64,7 @@ class Record:
     output_hash: str = ""
     jit_s: float | None = None  # of the first call
     jit_compiled: bool | None = None
-    base_rss_bytes: int | None = None  # before the first round's run, after preparing it
+    base_rss_bytes: int | None = None  # before a run that is not timed, after preparing it
     peak_rss_bytes: int | None = None
     peak_memory: dict = field(default_factory=dict)  # beyond the processes' own, {"peak_device_bytes": ...}
 

@@ -51,7 +51,7 @@ SCHEMA = pa.schema(
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs: compilation, where jit_compiled
         ("jit_compiled", pa.bool_()),  # Numba compiled kernels in it, instead of reading them from its cache on disk
-        ("base_rss_bytes", pa.int64()),  # held by the cell's processes before the first round's run, prepared pairs too
+        ("base_rss_bytes", pa.int64()),  # held by the cell's processes before an untimed run, prepared pairs too
         ("peak_rss_bytes", pa.int64()),  # over the cell's processes in that run, with all that they hold
         ("peak_pinned_bytes", pa.int64()),  # page-locked, part of the former; of a GPU's tool only
         ("peak_device_bytes", pa.int64()),  # on the GPU, by the tool's own count
