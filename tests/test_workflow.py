@@ -84,7 +84,8 @@ class edited:
         self.path, self.content, self.stat = path, path.read_bytes(), path.stat()
 
     def __enter__(self):
-        self.path.write_bytes(self.content + b"\n# an edit\n")
+        more = b"" if self.path.suffix == ".csv" else b"# an edit"  # a table has no comments
+        self.path.write_bytes(self.content + b"\n" + more + b"\n")
 
     def __exit__(self, *_):
         self.path.write_bytes(self.content)
