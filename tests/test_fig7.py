@@ -48,6 +48,8 @@ def test_a_column_is_the_median_over_the_rounds(race):
     assert pairs == 500_000
     assert columns["copies"] == pytest.approx((0.044, 0.044, 0.088))
     assert columns["kernels"][0] == pytest.approx(0.026) and columns["total"][0] == pytest.approx(0.06)
+    older = thesis_fig7.breakdown(race(20, parts={"time_h2d": 0.02, "time_d2h": 0.01, "time_kernel": 0.01}))[0]
+    assert {name: median for name, (median, _, _) in older.items()} == {"copies": 0.02, "kernels": 0.01}
     apart = race(20, parts={"time_kernel": 0.001, "time_compute": 0.003}, factors=(1, 3, 9, 1, 3, 9))
     assert thesis_fig7.breakdown(apart)[0] == {"kernels": pytest.approx((0.009, 0.003, 0.027))}
 

@@ -146,8 +146,7 @@ def next_lanes(typing_context, rings, sequences, rows, k, hi, m, n, text_at, red
     D[s-o-e]; the last two count with a ``reduction`` only.
     Diagonals past ``hi`` are written as unreached; so is what lies outside the matrix, unless ``reduction``, of which
     the type alone counts, is None: then M is clamped to the matrix. With one no gap opens where one of its kind has
-    just ended. Returns uint64, bit j set where diagonal k + j may
-    match further.
+    just ended. Returns uint64, bit j set where diagonal k + j may match further.
     """
 
     def generate(context, builder, signature, arguments):

@@ -264,17 +264,8 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
             continue
         if traced:
             poke(bases, score, filled - lo)
-        zeros = (
-            slot * stride + centre,
-            insertion * stride + centre,
-            deletion * stride + centre,
-            replaced * stride + centre,
-            opened * stride + centre,
-            extended * stride + centre,
-            (extended + gap_ring) * stride + centre,
-            ended * stride + centre,
-            (ended + gap_ring) * stride + centre,
-        )
+        written, read = (slot, insertion, deletion), (replaced, opened, extended, ended)
+        zeros = _diagonal_0(written, read, gap_ring, stride, centre)
         for k in range(lo, hi + 1, LANES):
             if traced:
                 going = next_lanes_traced(
@@ -296,5 +287,22 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
                 poke(rings, zeros[0] + diagonal, np.int32(min(h, limit)))
         filled += hi - lo + 1
         if reduction is not None and hi - lo + 1 >= reduction[0]:
-            reduce_rows(rings, ranges, rows, (slot, insertion, deletion), m, n, reduction)
+            reduce_rows(rings, ranges, rows, written, m, n, reduction)
     return _AT_END, (score, slot, gap_slot, filled)
+
+
+@njit
+def _diagonal_0(written, read, gap_ring, stride, centre):
+    """Where diagonal 0 lies in each row that next_lanes takes. read: rows of M[s-x], M[s-o-e], I[s-e], I[s-o-e]."""
+    replaced, opened, extended, ended = read
+    return (
+        written[0] * stride + centre,
+        written[1] * stride + centre,
+        written[2] * stride + centre,
+        replaced * stride + centre,
+        opened * stride + centre,
+        extended * stride + centre,
+        (extended + gap_ring) * stride + centre,
+        ended * stride + centre,
+        (ended + gap_ring) * stride + centre,
+    )

@@ -180,6 +180,26 @@ def make_next(triple, read, write, traced, heuristic):
     return next_cells
 
 
+def make_sources(triple, heuristic, before):
+    """The device function that tells of a score the ``sources`` of make_next. before: see affine_wfa_ranges."""
+    x, o, e = triple
+    ring, gap_ring = rings(triple, heuristic)
+
+    @cuda.jit(device=True, inline="always")
+    def sources(shared, s, slot, gap_slot, m, n):
+        low_x, high_x = before(shared, s, slot, x, m, n)
+        low_o, high_o = before(shared, s, slot, o + e, m, n)
+        low_e, high_e = before(shared, s, slot, e, m, n)
+        return (
+            back(slot, int32(x), int32(ring)), back(slot, int32(o + e), int32(ring)),
+            int32(int32(ring) + back(gap_slot, int32(e), int32(gap_ring))),
+            low_x, low_o, low_e, high_x, high_o, high_e,
+            int32(int32(ring) + back(gap_slot, int32(gap_ring - 1), int32(gap_ring))),
+        )  # fmt: skip
+
+    return sources
+
+
 @cache
 def make_kernel(triple, wide, traced, heuristic=None):
     """The kernel for penalties without a common divisor. wide: with diagonals in global memory; traced: with CIGARs.
@@ -189,13 +209,13 @@ def make_kernel(triple, wide, traced, heuristic=None):
     reach: see above; equal where not wide. capacity: BT-blocks of a BT-buffer. part: int32 of a block's memory. memory:
     int32[POOL + blocks * part], element 0 cleared; words: the same as uint32. Dynamic shared memory: chip_bytes().
     """
-    x, o, e = triple
     ring, gap_ring = rings(triple, heuristic)
     every = rows(triple, heuristic)
     read, write = make_access(wide)
     reduced = isinstance(heuristic, WavefrontReduction)
     next_cells = make_next(triple, read, write, traced, heuristic)
     here_at, before = make_ranges(triple, ring, heuristic)
+    sources_of = make_sources(triple, heuristic, before)
     shared_size = shared_words(ring, heuristic)
     empty, put, reduce = make_reduction(ring, heuristic, read) if reduced else (None, None, None)
 
@@ -231,15 +251,7 @@ def make_kernel(triple, wide, traced, heuristic=None):
                     lo, hi = here_at(shared, s, slot, m, n)
                     failed = max(int32(-lo), hi) > reach
                     if not failed:
-                        low_x, high_x = before(shared, s, slot, x, m, n)
-                        low_o, high_o = before(shared, s, slot, o + e, m, n)
-                        low_e, high_e = before(shared, s, slot, e, m, n)
-                        sources = (
-                            back(slot, int32(x), int32(ring)), back(slot, int32(o + e), int32(ring)),
-                            int32(int32(ring) + back(gap_slot, int32(e), int32(gap_ring))),
-                            low_x, low_o, low_e, high_x, high_o, high_e,
-                            int32(int32(ring) + back(gap_slot, int32(gap_ring - 1), int32(gap_ring))),
-                        )  # fmt: skip
+                        sources = sources_of(shared, s, slot, gap_slot, m, n)
                         here = slot, int32(int32(ring) + gap_slot)
                         k, over = int32(lo + thread), int32(0)
                         while k <= hi:

@@ -21,6 +21,11 @@ class Axes:
     title: object
 
 
+def microseconds(point):
+    """(low, median, high) of the time of a pair."""
+    return tuple(1e6 * seconds for seconds in point.seconds)
+
+
 @dataclass
 class _Gathered:
     """What one host has: panels, points in use, races in use, {reason: {who: [x]}} of what is missing."""
@@ -40,6 +45,12 @@ class _Gathered:
         for reason, told in self.missing.items():
             places = [f"{who} at {', '.join(map(curves.short, xs))} {unit}" for who, xs in told.items()]
             yield f"No point{where}, {reason}: {'; '.join(places)}"
+
+
+def draw(page, axes, look):
+    """The figure of a cpu_races.Page. axes: Axes. look: curves.Look."""
+    found, missing = blocks(page, axes)
+    return curves.draw(found, look, missing)
 
 
 def blocks(page, axes):

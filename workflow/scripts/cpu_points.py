@@ -26,8 +26,9 @@ NOT_RACED = "not in this race"
 class Point:
     """A tool's cell. seconds: (low, median, high) a pair, over the rounds, with the median's 95 % interval.
 
-    grown_bytes: the most that its process grew in the first round, beyond what it held with the pairs prepared; None
-    where that was not measured. row: the cell's first sample. stale: measured with other sources than this checkout's.
+    grown_bytes: the most that its process grew in a run that is not timed, beyond what it held with the pairs prepared;
+    None where that was not measured. row: the cell's first sample. stale: measured with other sources than this
+    checkout's.
     """
 
     tool: str

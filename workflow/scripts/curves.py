@@ -72,9 +72,7 @@ def draw(blocks, look, missing):
     fig.get_layout_engine().set(wspace=0.06)
     cpu_figures.write_notes(fig, text)
     if not tools:
-        for panel in axes.flat:
-            panel.axis("off")
-        axes[0, 0].text(1, 0.5, look.nothing, ha="center", transform=axes[0, 0].transAxes)
+        plotting.write_instead(axes, look.nothing)
         return fig
     of_panels = [(block, panel) for block in blocks for panel in block.panels]
     for at, (place, (block, panel)) in enumerate(zip(axes.flat, of_panels, strict=True)):

@@ -91,9 +91,7 @@ def draw(hosts, here, look):
     fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=rows, ncols=ACROSS, squeeze=False)
     cpu_figures.write_notes(fig, notes)
     if not shown:
-        for panel in axes.flat:
-            panel.axis("off")
-        axes[0, 0].text(1, 0.5, look.nothing, ha="center", transform=axes[0, 0].transAxes)
+        plotting.write_instead(axes, look.nothing)
         return fig
     panels = [(host, cells, *which) for host, cells in shown.items() for which in PANELS]
     for panel, (host, cells, metric, scope) in zip(axes.flat, panels, strict=True):

@@ -102,6 +102,14 @@ def draw_and_save(draw, out):
     save(fig, out)
 
 
+def write_instead(axes, text):
+    """Say in words why there is nothing to draw. axes: the array of a figure's panels."""
+    for panel in axes.flat:
+        panel.axis("off")
+    first = axes[0, 0]
+    first.text(axes.shape[1] / 2, 0.5, text, ha="center", va="center", transform=first.transAxes)
+
+
 def command(draw):
     """A click command that draws one computed figure: draw() gives the matplotlib figure."""
 

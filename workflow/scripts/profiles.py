@@ -1,6 +1,7 @@
 """Profiles as workflow.profile writes them: read, and one for each host."""
 
 import json
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,3 +80,10 @@ def absent(profiles, here):
     if any(profile.source == "here" for profile in profiles):
         return ""
     return f"not profiled on {here}: needs an NVIDIA GPU"
+
+
+def footnote(profiles, here):
+    """Lines below a figure: where and when each was read, and why there is none of this host."""
+    why = absent(profiles, here)
+    told = [profile.provenance for profile in profiles] + ([f"{why[0].upper()}{why[1:]}."] if why else [])
+    return "\n".join(line for sentence in told for line in textwrap.wrap(sentence, 60))

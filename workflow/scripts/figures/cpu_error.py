@@ -28,15 +28,14 @@ AXES = cpu_curves.Axes(
     places=_places,
     x=lambda place: place.percent,
     unit="%",
-    y=lambda point: tuple(1e6 * seconds for seconds in point.seconds),
+    y=cpu_curves.microseconds,
     title=lambda metric, scope, places: f"{metric} {SCOPES[scope]}, {curves.short(places[0].length_bp)} nt",
 )
 
 
 def draw(page):
     """Time of a pair against the errors, log-log."""
-    blocks, missing = cpu_curves.blocks(page, AXES)
-    return curves.draw(blocks, LOOK, missing)
+    return cpu_curves.draw(page, AXES, LOOK)
 
 
 main = cpu_figures.command(draw)

@@ -13,8 +13,8 @@ LOOK = curves.Look(
     y="growth of the process (MB)",
     ticks=(1000, 10000, 100000),
     notes=(
-        "Growth: the peak of the first round beyond what the process held with the pairs prepared; its imports and "
-        f"compiled code are not in it, the answers are. What is under {LEAST_MB} MB is drawn there",
+        "Growth: the peak of a run that is not timed beyond what the process held with the pairs prepared; its imports "
+        f"and compiled code are not in it, the answers are. What is under {LEAST_MB} MB is drawn there",
         "Up to 10K nt: of all pairs that a tool runs in a round, of which some kernels take many side by side; beyond: "
         "of a few pairs",
         "In linear memory: wavebench O(ND) and BiWFA. One thread",
@@ -43,8 +43,7 @@ AXES = cpu_curves.Axes(
 
 def draw(page):
     """Growth of the process against length, log-log."""
-    blocks, missing = cpu_curves.blocks(page, AXES)
-    return curves.draw(blocks, LOOK, missing)
+    return cpu_curves.draw(page, AXES, LOOK)
 
 
 main = cpu_figures.command(draw)

@@ -1,7 +1,5 @@
 """Occupancy of a GPU over time on long noisy pairs: warps and SMs at work, pairs left, each batch's kernels."""
 
-import textwrap
-
 import click
 import numpy as np
 
@@ -25,9 +23,7 @@ BAR_HEIGHT = 0.8
 
 def draw(hosts, here):
     """The figure. hosts: profiles.of_hosts(); three panels a host. here: id of this host."""
-    why = profiles.absent(hosts, here)
-    told = [profile.provenance for profile in hosts] + ([f"{why[0].upper()}{why[1:]}."] if why else [])
-    footnote = "\n".join(line for sentence in told for line in textwrap.wrap(sentence, 60))
+    footnote = profiles.footnote(hosts, here)
     panels = max(1, len(hosts))
     height = (sum(PANEL_INCHES) + TITLE_INCHES) * panels + 0.2 + 0.14 * (footnote.count("\n") + 1)
     fig, axes = plotting.figure(
@@ -37,10 +33,7 @@ def draw(hosts, here):
     for number, profile in enumerate(hosts):
         _host(axes[3 * number : 3 * number + 3, 0], profile)
     if not hosts:
-        axes[0, 0].text(
-            0.5, 0.5, "no host has an occupancy yet", ha="center", va="center", transform=axes[0, 0].transAxes
-        )
-        axes[0, 0].axis("off")
+        plotting.write_instead(axes, "no host has an occupancy yet")
     fig.supxlabel(footnote, fontsize=7, x=0.02, ha="left", multialignment="left")
     return fig
 

@@ -1,7 +1,5 @@
 """thesis Fig 6 (ewfa Fig 4): copies and kernels of batches over time, from the GPU's events of one call a design."""
 
-import textwrap
-
 import click
 
 from workflow.scripts import plotting, profiles
@@ -23,21 +21,15 @@ BAR_HEIGHT, NUMBERED = 0.72, 0.035
 def draw(hosts, here):
     """The figure. hosts: profiles.of_hosts(); a panel a host and design. here: id of this host."""
     panels = [(profile, design) for profile in hosts for design in profile.content["designs"]]
-    why = profiles.absent(hosts, here)
-    told = [profile.provenance for profile in hosts] + ([f"{why[0].upper()}{why[1:]}."] if why else [])
-    footnote = "\n".join(line for sentence in told for line in textwrap.wrap(sentence, 60))
-    lines = footnote.count("\n") + 1
-    height = PANEL_INCHES * max(1, len(panels)) + 0.35 + 0.14 * lines
+    footnote = profiles.footnote(hosts, here)
+    height = PANEL_INCHES * max(1, len(panels)) + 0.35 + 0.14 * (footnote.count("\n") + 1)
     fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=max(1, len(panels)), squeeze=False, sharex=True)
     whole = 1e3 * max((span["end_s"] for _, design in panels for span in design["spans"]), default=1e-3)
     axes[0, 0].set_xlim(0, whole)
     for panel, (profile, design) in zip(axes[:, 0], panels, strict=False):
         _panel(panel, profile, design, whole)
     if not panels:
-        axes[0, 0].text(
-            0.5, 0.5, "no host has a timeline yet", ha="center", va="center", transform=axes[0, 0].transAxes
-        )
-        axes[0, 0].axis("off")
+        plotting.write_instead(axes, "no host has a timeline yet")
     else:
         axes[-1, 0].set_xlabel("time since the call's first event (ms)")
     fig.supxlabel(footnote, fontsize=7, x=0.02, ha="left", multialignment="left")
