@@ -14,18 +14,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None, rate=0, heuristic=None):  # fmt: skip
+          strips=None, rate=0, heuristic=None, by_length=False):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
     patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
     count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
     kernels. strips: (threads of a pair, reach) of those in place of the design's. rate: of AffineDesign, to begin with.
-    heuristic: (name of its class, its values).
+    heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches" (pairs of each), "rates" (that AffineDesign learned of each)}. A rescued
-    pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a name,
-    or a dict of a PaperDesign's fields.
+    (of them, as the result has it), "batches" (pairs of each), "rates" (of pairs that AffineDesign learned of)}. A
+    rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a
+    name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -39,6 +39,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "strips": strips,
         "rate": rate,
         "heuristic": heuristic,
+        "by_length": by_length,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -69,7 +70,16 @@ def main():
 
     from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import affine_design, affine_wfa_design, aligner, device, pinned, registered, stream
+    from wfa_kernels.cuda import (
+        affine_design,
+        affine_wfa_design,
+        aligner,
+        by_length,
+        device,
+        pinned,
+        registered,
+        stream,
+    )
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
@@ -84,7 +94,11 @@ def main():
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
         affine_design.AffineDesign.filling_pairs = lambda self, longest, level: 0
     affine_design.AffineDesign.first_level = request["first_level"]
-    affine_design.STRIPS = request["strips"] or affine_design.STRIPS
+    if request["by_length"]:
+        by_length._LETTERS = by_length._TIMES = 0
+    if request["strips"]:
+        affine_design.STRIPS = request["strips"]
+        affine_design.AffineDesign.likely_level = lambda self, longest: None
     affine_design.AffineDesign.rate = request["rate"]
     traced = request["scope"] == "cigar"
     rescued, batches, rates = [], [], []
@@ -94,9 +108,9 @@ def main():
         batches.append(batch.pairs)
         send(self, batch)
 
-    def listening(self, number):
-        rates.append(number)
-        learn(self, number)
+    def listening(self, numbers):
+        rates.extend(np.repeat(affine_design.RATES, numbers).tolist())
+        learn(self, numbers)
 
     stream.Stream._send, affine_design.AffineDesign.learn = watched, listening
 

@@ -1,11 +1,14 @@
 """Gap-affine alignment on the GPU: right in the simulator, and on a GPU in agreement with the CPU."""
 
+import numpy as np
 import pytest
 
 from tests import cuda_simulator, gpu_cells, naive
 from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
 from wfa_kernels import Affine
 from wfa_kernels.cuda import device
+from wfa_kernels.cuda.affine_design import AffineDesign
+from wfa_kernels.cuda.affine_strips import RATES
 
 #: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
 PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
@@ -80,23 +83,40 @@ def test_pairs_over_their_likely_limit_are_tried_again(rate, scope):
         rate=rate,
     )  # fmt: skip
     check(pairs, answer, (2, 3, 1))
-    assert max(answer["rates"]) == (112 + 1 - 64) * 65536 // 112 + 2
+    rates = [max(0, 112 + 1 - 64) / 112, (108 + 1 - 64) / 105, (110 + 1 - 64) / 112]
+    assert sorted(answer["rates"]) == sorted([RATES[0]] * 2 + [least_rate(65536 * rate) for rate in rates])
 
 
-def test_the_rate_of_a_batch_is_what_its_pairs_need():
-    from wfa_kernels.cuda import affine_design, affine_strips
+def least_rate(rate):
+    return next(known for known in RATES if rate < known)
 
-    design = affine_design.AffineDesign((2, 3, 1))
+
+def test_the_rate_is_that_of_the_least_work():
+    """A pair that is left costs four times its own, and makes its batch take three times as long."""
+    design = AffineDesign((2, 3, 1))
     assert design.rate == 0
-    design.learn(200)
-    design.learn(100)
-    assert design.rate == 206, "the highest so far and a margin"
+
+    def learned(*batches):
+        design.begin()
+        for pairs in batches:
+            design.learn(np.bincount([*pairs], [*pairs.values()], len(RATES)).astype(np.int32))
+        return RATES.index(design.rate) if design.rate else None
+
+    assert learned({100: 997, 120: 3}) == 120, "1.5 of all, or three times all"
+    assert learned(*[{100: 999}] * 9, {100: 999, 120: 1}) == 100, "one batch in ten is left with any"
+    assert learned({100: 900, 120: 100}) == 120
+    assert learned({100: 980, 400: 20}) == 100, "some are nothing like the others"
+    assert learned({103: 5}) == 103 and learned({100: 5}) == 103, "about the same"
+    assert learned({98: 5}) == 98, "less than 0.9"
+    assert learned({105: 5}) == 105
     design.begin()
-    assert design.rate == 206, "that of the call before"
-    design.learn(100)
-    assert design.rate == 103
-    design.learn(affine_strips.HIGHEST_RATE)
-    assert design.rate == 0, "no limit"
+    assert design.rate == RATES[105], "that of the call before"
+    design.learn(np.zeros(len(RATES), np.int32))
+    assert design.rate == RATES[105]
+    assert learned({511: 5}) is None, "no limit"
+    assert learned({100: 5}) == 100
+    design.forget()
+    assert design.rate == 0
 
 
 @pytest.mark.slow

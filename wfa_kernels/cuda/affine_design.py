@@ -1,9 +1,19 @@
 """The fast design of gap-affine alignment: narrow bands one thread a pair, then wide ones several threads a pair."""
 
+import numpy as np
+
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda import affine_bits, banded
 from wfa_kernels.cuda.affine_bits import WORD
-from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, HIGHEST_RATE, make_forward, make_functions
+from wfa_kernels.cuda.affine_strips import (
+    BLOCK,
+    CHUNK,
+    LETTER_BITS,
+    RATES,
+    TOLERANCE,
+    make_forward,
+    make_functions,
+)
 from wfa_kernels.cuda.affine_strips_back import make_backward
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.penalties import MAX_SCORE
@@ -20,8 +30,12 @@ _REACHES = (
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
 #: Part of a batch's long pairs that may be left to a wider reach.
 _FEW_LONG_PAIRS = 0.03
-#: Of the rate of the batches so far: a few more pairs are over it by chance, and each of them costs a batch more.
-_RATE_MARGIN = 1.03
+#: Work on a pair over its limit, as a multiple of that on a pair whose limit is its own rate: it takes several tries.
+_TRIES = 4
+#: What is left of a batch takes so many times as long as the batch, be it few pairs.
+_FEW_LEFT = 2
+#: A rate so little too high stays: the highest of few pairs is below that of many.
+_SLACK = 0.9
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
 
@@ -38,14 +52,17 @@ def bands(penalties):
 class AffineDesign(banded.Banded):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend).
 
-    rate: by which pairs are tried first, see affine_strips: that of the batches of a call so far, and until one is done
-    of the call before. 0: not known yet.
+    rate: by which pairs are tried first, of affine_strips.RATES: about the best one for the batches of a call so far,
+    and until one is done for the call before. 0: not known yet.
     """
 
+    LEARNED = len(RATES)
     rate = 0
 
     def __init__(self, penalties):
-        self.penalties, self._highest = penalties, 0
+        self.penalties = penalties
+        self.begin()
+        _, self._gap_open, self._gap_extend = make_cell(*penalties).triple
         self.BANDS = bands(penalties)
         strips = [f"strips of {threads} threads, reach {reach}" for threads, reach in STRIPS] if self.BANDS else []
         self.NAMES = (*(f"band {band}" for band in self.BANDS), *strips)
@@ -75,6 +92,19 @@ class AffineDesign(banded.Banded):
         widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)]
         return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
 
+    def likely_level(self, longest):
+        """See design.Design: the first one that is certain of what such pairs cost by the rate so far."""
+        if not self.rate:
+            return None
+        away = self._away(longest)
+        enough = (2 * away + 2 <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)))
+        return next((level for level, holds in enumerate(enough) if holds), len(self.NAMES) - 1)
+
+    def _away(self, longest):
+        """Diagonals to each side of the final one that a path below the likely limit of such a pair may reach."""
+        likely = TOLERANCE + (2 * longest * self.rate >> LETTER_BITS)
+        return max(0, likely - 2 * self._gap_open) // (2 * self._gap_extend) + 1
+
     def filling_pairs(self, longest, level):
         """Pairs with which a batch's kernel fills half of a GPU; see design.Design."""
         if level is None:
@@ -85,13 +115,24 @@ class AffineDesign(banded.Banded):
 
     def begin(self):
         """See design.Design."""
-        self._highest = 0
+        self._pairs, self._batches = np.zeros(len(RATES), np.int64), 0
 
-    def learn(self, number):
-        """See design.Design. number: the highest rate of a batch's pairs."""
-        self._highest = max(self._highest, number)
-        rate = int(_RATE_MARGIN * self._highest)
-        self.rate = rate if rate < HIGHEST_RATE else 0
+    def learn(self, numbers):
+        """See design.Design. numbers: of a batch's pairs by their place in RATES."""
+        self._pairs += numbers
+        self._batches += 1
+        if self._pairs.any():
+            best = _best_rate(self._pairs, self._batches)
+            self.rate = self.rate if _SLACK * self.rate < best < self.rate else best
+
+    def counts(self, level):
+        """See design.Design: the strips count."""
+        return level >= len(self.BANDS)
+
+    def forget(self):
+        """See design.Design."""
+        self.begin()
+        self.rate = 0
 
     def launch(self, level, queue, after, batch, traced):
         """Launch the kernels of a level."""
@@ -108,6 +149,8 @@ class AffineDesign(banded.Banded):
         words, launch = batch.slot.scratch_words, batch.slot.launch
         rate = self.rate if queue < 0 else 0  # what waits was over a limit already
         reach = _capped(reach, batch.longest)
+        if rate:
+            reach = min(reach, self._away(batch.longest) // CHUNK + 2)
         part = self._pair_words(threads, reach, batch.longest, traced)
         group = BLOCK // threads
         room = words.size // part // group * group
@@ -132,6 +175,18 @@ class AffineDesign(banded.Banded):
         kept = strips if traced else min(strips, threads + 1)
         chunks = 2 * _capped(reach, longest) + 2
         return max(1, kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1))
+
+
+def _best_rate(pairs, batches):
+    """Of RATES, with which pairs like those so far take the least work; 0 where that is none.
+
+    pairs: int64[len(RATES)], of so many batches, by their own rate. Work on a pair grows as its limit does.
+    """
+    left, their_rates = (np.sum(of_each) - np.cumsum(of_each) for of_each in (pairs, pairs * RATES))
+    batches_with_any = np.minimum(1, left / batches)
+    work = np.multiply(RATES, pairs.sum()) * (1 + _FEW_LEFT * batches_with_any) + _TRIES * their_rates
+    best = int(np.argmin(work))
+    return RATES[best] if best < len(RATES) - 1 else 0
 
 
 def _capped(reach, longest):

@@ -21,7 +21,7 @@ begins where the strip does, and in the last chunk up to the one that begins whe
 
 All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
 tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 65536 letters of both its
-sequences, or it is tried again without.
+sequences, or it is tried again without. The kernel counts its pairs by the least of RATES that they are below.
 
 Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a chunk hands down is complete a chunk
 later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block, a warp, end at
@@ -37,6 +37,7 @@ chunks in each of 313 strips: 4.6e12, 0.28 s of an H200 (16.4 T/s). Bytes for CI
 in all, 31 ms.
 """
 
+import math
 from functools import cache
 from types import SimpleNamespace
 
@@ -62,8 +63,11 @@ _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array s
 _FAR = 2**30
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
-HIGHEST_RATE = 2**24
-_LETTER_BITS = 16  # 65536 letters, which a rate is for
+LETTER_BITS = 16  # a rate is for 65536 letters
+_LOWEST_BITS, _STEPS = 8, 32
+#: Rates that are told apart, in steps of 2.2 %; the last one stands for all that are higher, and gives no limit.
+RATES = tuple(int(2 ** (_LOWEST_BITS + (i + 1) / _STEPS)) for i in range(16 * _STEPS))
+_LAST_RATE = len(RATES) - 1
 
 
 @cuda.jit(device=True, inline="always")
@@ -114,15 +118,16 @@ def _progress(told, strip):
 @cuda.jit(device=True, inline="always")
 def _limit_by(rate, letters):
     """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
-    likely = int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(_LETTER_BITS))
+    likely = int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(LETTER_BITS))
     return likely if rate > int32(0) else int32(_FAR)
 
 
 @cuda.jit(device=True, inline="always")
-def _rate_of(score, letters):
-    """The least rate by which such a pair is below its limit."""
-    more = float32(score + int32(1) - int32(TOLERANCE)) * float32(1 << _LETTER_BITS)
-    return min(int32(max(more, float32(0)) / float32(max(letters, int32(1)))) + int32(2), int32(HIGHEST_RATE))
+def _place_in_rates(score, letters):
+    """Of the least of RATES by which such a pair is below its limit; rounding may give a neighbour."""
+    more = float32(score + int32(1) - int32(TOLERANCE)) * float32(1 << (LETTER_BITS - _LOWEST_BITS))
+    times = max(more / float32(max(letters, int32(1))), float32(1))
+    return min(int32(math.log2(times) * float32(_STEPS)), int32(_LAST_RATE))
 
 
 @cache
@@ -236,8 +241,8 @@ def make_forward(penalties, traced):
     """The kernel that computes scores: a group of threads a pair.
 
     Arguments: those of banded.make_kernel up to ``after``, then first, count: the pairs of the queue to take; threads:
-    of a group; reach: A; rate: below HIGHEST_RATE, 0 for none; scores: int32[pairs]; words: uint32[...], of which each
-    group has ``part``. In row 0 of the queues, behind all else, it raises the highest rate of a pair.
+    of a group; reach: A; rate: of RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which each group has
+    ``part``. In row 0 of the queues, behind all else, it counts its pairs by their place in RATES.
 
     In one piece: with a pair's beginning and a strip's end in functions of their own it takes 115 registers, not 96.
     """
@@ -339,7 +344,7 @@ def make_forward(penalties, traced):
             scores[i] = total * int32(unit) if certain else int32(NO_SCORE)
             if certain:
                 m, n = lengths_of(shape, i)
-                cuda.atomic.max(queues, (0, queues.shape[0]), _rate_of(total, m + n))
+                cuda.atomic.add(queues, (0, queues.shape[0] + _place_in_rates(total, m + n)), 1)
             else:
                 send_on(queues, after, i)
 

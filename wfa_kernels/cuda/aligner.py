@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
-from wfa_kernels.cuda import device, memory
+from wfa_kernels.cuda import by_length, device, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.banded_bpm import BandedBpm
@@ -58,7 +58,10 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heu
         with _Rescue(rescue) as rescued:
             rescued.hand_over(pairs.odd_rows)
             return rescued.splice_into(_align(pairs, way, rescue))
-    return _align(pairs, way, rescue)
+    ordered = by_length.longest_first(pairs) if design == FAST else None  # the papers' designs do not
+    if ordered is None:
+        return _align(pairs, way, rescue)
+    return by_length.restored(_align(ordered, way, lambda rows: rescue(ordered.rows[rows])), ordered.rows, _pool)
 
 
 def release():

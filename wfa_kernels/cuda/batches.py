@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot
+from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
@@ -112,16 +113,28 @@ class Batcher:
         if isinstance(pairs, PackedPairs):
             parts = zip(pairs.planes, bounds, strict=True)
             return tuple(planes[first // LETTERS : -(-last // LETTERS)] for planes, (first, last) in parts), []
-        parts = [flat[first:last] for flat, (first, last) in zip((pairs.pattern, pairs.text), bounds, strict=True)]
         if isinstance(pairs, PinnedPairs):
-            return tuple(parts), []
-        staged = tuple(buffer[: len(part)] for buffer, part in zip(slot.stage(self.letters), parts, strict=True))
-        copies = [
-            self._threads.submit(np.copyto, target[at : at + _LETTERS_AT_A_TIME], source[at : at + _LETTERS_AT_A_TIME])
-            for target, source in zip(staged, parts, strict=True)
-            for at in range(0, len(source), _LETTERS_AT_A_TIME)
-        ]
-        return staged, copies
+            return _letters(pairs, bounds), []
+        staged = tuple(
+            buffer[: last - first] for buffer, (first, last) in zip(slot.stage(self.letters), bounds, strict=True)
+        )
+        if isinstance(pairs, LongestFirst):
+            copies = pairs.copies(start, stop, staged)
+        else:
+            copies = _copies(_letters(pairs, bounds), staged)
+        return staged, [self._threads.submit(*copy) for copy in copies]
+
+
+def _letters(pairs, bounds):
+    """(letters of patterns, of texts) within these bounds."""
+    return tuple(flat[first:last] for flat, (first, last) in zip((pairs.pattern, pairs.text), bounds, strict=True))
+
+
+def _copies(sources, targets):
+    """Yield (function, *arguments): together they fill the targets."""
+    for target, source in zip(targets, sources, strict=True):
+        for at in range(0, len(source), _LETTERS_AT_A_TIME):
+            yield np.copyto, target[at : at + _LETTERS_AT_A_TIME], source[at : at + _LETTERS_AT_A_TIME]
 
 
 def _put_places(sides, start, stop, packed, shape):

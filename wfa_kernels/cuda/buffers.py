@@ -19,7 +19,7 @@ BATCHES_SHARE = 0.5
 class Slot:
     """Device and page-locked buffers of one batch in flight."""
 
-    def __init__(self, pairs, letters, levels, scratch_words, traced):
+    def __init__(self, pairs, letters, levels, scratch_words, traced, learned):
         blocks = -(-pairs // THREADS)
         words = -(-letters // LETTERS) + 1
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
@@ -27,7 +27,7 @@ class Slot:
         self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
         self.shape = device_array(pairs + 2 * blocks, np.uint32)
         self.place = device_array((2, pairs), np.uint32)
-        self.queues = device_array((levels + 2, max(pairs, levels + 3)), np.int32)
+        self.queues = device_array((levels + 2, max(pairs, levels + 2 + learned)), np.int32)
         self.scores = device_array(pairs, np.int32)
         self.counts = device_array(pairs, np.uint32)
         self.runs_at = device_array(pairs, np.uint32)
@@ -40,7 +40,7 @@ class Slot:
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged = None
-        self.tallies = pinned_array(levels + 3, np.int32)
+        self.tallies = pinned_array(levels + 2 + learned, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
         self.launch = Launcher(self.compute)
@@ -74,6 +74,7 @@ class Batch:
     first_level: int = 0
     last_level: int = 0
     trial: bool = False  # it begins a level lower than it would, to see whether that is enough
+    likely: bool = False  # its design told by its lengths where it begins
 
     @property
     def pairs(self):

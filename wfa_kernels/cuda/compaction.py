@@ -44,9 +44,9 @@ def place_pairs(pairs, shape, place, queues, scores, pattern_odd, text_odd, flag
 
     shape: uint32[pairs], m | n << 16, and behind them the places of the first pattern of each block, then of the first
     text. place: uint32[2, ...], written. queues: int32[levels + 2, ...]: in row 0 the number of pairs that wait for
-    each kernel, for the host, how many CIGAR elements are reserved, and a number for the design; in row 1 + level the
-    pairs that wait; the last row is the host's. scores: int32[pairs], ODD for the pairs handed to the host, NO_SCORE
-    for the others. pattern_odd, text_odd, flag: from packing.pack_letters.
+    each kernel, for the host, how many CIGAR elements are reserved, and the design's LEARNED numbers; in row 1 + level
+    the pairs that wait; the last row is the host's. scores: int32[pairs], ODD for the pairs handed to the host,
+    NO_SCORE for the others. pattern_odd, text_odd, flag: from packing.pack_letters.
     """
     sums = cuda.shared.array(_PLACES, uint32)
     thread = int32(cuda.threadIdx.x)

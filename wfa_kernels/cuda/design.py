@@ -13,12 +13,21 @@ class Design:
 
     #: The kernel to begin with.
     first_level = 0
+    #: Numbers that the kernels of a batch leave in row 0 of the queues for ``learn``.
+    LEARNED = 0
 
     def begin(self):
         """Before the batches of a call."""
 
-    def learn(self, number):
-        """Take into account what the kernels of a batch have left in row 0 of the queues for their design, or 0."""
+    def learn(self, numbers):
+        """Take into account what the kernels of a batch have left, int32[LEARNED]."""
+
+    def counts(self, level):
+        """Whether ``learn`` is told of the pairs that this kernel does."""
+        return False
+
+    def forget(self):
+        """A level that was likely has failed on too many pairs: what was learned is of others."""
 
     def finish(self, batch):
         """Launch what CIGARs need besides: nothing where the kernels leave runs themselves."""
@@ -37,6 +46,9 @@ class Design:
     def last_likely_level(self, longest):
         """The last kernel to launch before it is known what such sequences need."""
         return len(self.NAMES) - 1
+
+    def likely_level(self, longest):
+        """The kernel with which a batch of sequences of up to so many letters had best begin; None: not known."""
 
     def tolerated_failures(self, level):
         """Part of a batch above which a kernel that fails on it is left out for the next ones."""

@@ -14,14 +14,28 @@ class Levels:
         self.own, self.count, self._design = len(design.NAMES), count, design
         self.first = design.first_level
 
-    def begin(self, longest, every):
-        """Before a call with sequences of up to so many letters. every: launch every kernel for every batch."""
+    def begin(self, longest, every, by_length):
+        """Before a call with sequences of up to so many letters. every: launch every kernel for every batch.
+
+        by_length: its batches are of about equal lengths each, and differ from one another.
+        """
+        self._by_length = by_length
         self._try_lower = True  # these pairs may be nearer than the last call's
         last = self.count - 1 if every else self._design.last_likely_level(longest)
         self._last, self._needed, self._may_curtail = max(self.first, last), 0, not every
 
     def choose(self, batch):
-        """Set the batch's first and last level; one batch at a time tries a level lower, to see if that is enough."""
+        """Set the batch's first and last level: those that its design tells by its lengths, or that were learned.
+
+        Of the latter one batch at a time tries a level lower, to see if that is enough; the former leave a few pairs to
+        the next level.
+        """
+        known = self._by_length or self._design.counts(self.first)  # else of the few pairs that the others leave
+        likely = self._design.likely_level(batch.longest) if known else None
+        batch.likely, batch.trial = likely is not None, False
+        if batch.likely:
+            batch.first_level, batch.last_level = likely, max(self._last, min(likely + 1, self.own - 1))
+            return
         batch.first_level, batch.last_level = self.first, self._last
         batch.trial = self._try_lower and self.first > self._design.first_level
         if batch.trial:
@@ -36,7 +50,9 @@ class Levels:
                 useless = i + 1
         if useless:
             self.first = max(self.first, batch.first_level + useless)
-        elif batch.trial:
+            if batch.likely:
+                self._design.forget()
+        elif batch.trial or (batch.likely and not self._by_length):
             self.first, self._try_lower = min(self.first, batch.first_level), True
         if tallies[self.count] > _FEW * batch.pairs:
             self._last = self.count - 1

@@ -16,6 +16,7 @@ from numba import cuda
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
 from wfa_kernels.cuda.buffers import BATCHES_SHARE, SLOTS, Slot
+from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.cuda.memory import device_array
@@ -53,7 +54,7 @@ class Stream:
         self.levels = Levels(design, levels_of(design, beyond))
         self.beyond = beyond(share) if beyond else None
         words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
-        self.slots = [Slot(pairs, letters, self.levels.count, words, traced) for _ in range(SLOTS)]
+        self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]
         most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters), Spans()
         self.inward, self.outward = cuda.stream(), cuda.stream()
@@ -76,7 +77,7 @@ class Stream:
             device.clear(slot.flag, 2, slot.compute)
         device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
         self.summed = self.beyond_done = None
-        self.levels.begin(self.longest, every_level)
+        self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
         batches = self.batcher.batches(pairs, letters, skipped)
         staged, sent = next(batches, None), None
@@ -203,8 +204,8 @@ class Stream:
         slot.told.synchronize()
         tallies = slot.tallies.tolist()
         self.levels.learn(batch, tallies)
-        self.design.learn(tallies[-1])
         count = self.levels.count
+        self.design.learn(slot.tallies[count + 2 :])
         if tallies[count]:
             rows = np.empty(tallies[count], np.int32)
             device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.outward)
