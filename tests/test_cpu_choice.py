@@ -22,9 +22,22 @@ def picks_wavefronts(pairs, scope, penalties=USUAL):
 
 
 @pytest.mark.parametrize("error", [0, 0.02, 0.05, 0.1, 0.2])
-def test_the_error_rate_is_told_from_words(error):
-    pairs = simulate("uniform", 200, seed=3, length=400, error=error)
+@pytest.mark.parametrize(("count", "length"), [(200, 400), (1, 10_000)])
+def test_the_error_rate_is_told_from_words(count, length, error):
+    pairs = simulate("uniform", count, seed=3, length=length, error=error)
     assert choice.error_rate(*read_only_arrays(pairs)) == pytest.approx(error, rel=0.5, abs=0.003)
+
+
+def test_words_of_a_long_pair_are_looked_for_where_the_last_one_was():
+    random = np.random.default_rng(1)
+    text = letters(random, b"ACGT", 2000)
+    pattern = b"".join(text[at : at + 100] for at in range(0, 2000, 105))  # 95 letters of the text are not in it
+    assert choice.error_rate(*read_only_arrays(PairBatch.from_strings([pattern], [text]))) < 0.02
+
+
+def test_a_batch_is_set_up_for_bit_planes_where_that_pays():
+    pairs = simulate("uniform", 64, seed=1, length=1000, error=0.02)
+    assert picks_wavefronts(pairs[:2], "score") and not picks_wavefronts(pairs, "score")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +70,7 @@ def test_clean_long_reads_go_to_wavefronts_and_noisy_ones_to_bit_planes(scope):
 
 
 def test_what_lanes_or_gates_do_not_suit_goes_to_wavefronts():
-    few, noisy = (simulate("uniform", pairs, seed=1, length=500, error=0.1) for pairs in (3, 100))
+    few, noisy = (simulate("uniform", pairs, seed=1, length=500, error=0.1) for pairs in (1, 100))
     assert picks_wavefronts(few, "cigar") and not picks_wavefronts(noisy, "cigar")
     assert picks_wavefronts(noisy, "cigar", Affine(97, 243, 13))
 

@@ -17,15 +17,13 @@ from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu import affine_bits
 from wfa_kernels.cpu.backtrace import read_only_arrays
 
-#: Letters of a batch below which the answer is there before bit planes are set up.
-_FEW_LETTERS = 3000
-#: Pairs below which lanes stay empty, and wavefronts find an alignment of few errors sooner.
-_FEW_PAIRS = 8
+#: Letters of a batch below which the answer is there before bit planes are set up, and what that takes.
+_FEW_LETTERS, _SET_UP_NS = 3000, 80_000.0
 #: Penalties (after division) above which a cell takes so many gates that wavefronts or a band are as fast.
 _LARGEST = 64
-#: Pairs that are looked at, of each the first letters; letters of a word, and from one to the next; places that a word
-#: may have moved.
-_SAMPLE, _PREFIX, _WORD, _STRIDE, _MOVED = 16, 192, 8, 12, 8
+#: Pairs that are looked at, letters of their beginnings in all; letters of a word, and from one to the next; places that
+#: a word may have moved since the one before.
+_SAMPLE, _LOOKED_AT, _WORD, _STRIDE, _MOVED = 16, 3072, 8, 12, 8
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256
 #: Least diagonals of a band, and what a band of several words costs more.
@@ -50,13 +48,12 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
     modelled: let bit planes leave a pair of few errors to wavefronts (see affine_bits.align_range).
     """
     letters = int(sum(offsets[-1] - offsets[0] for offsets in (pairs.pattern_offsets, pairs.text_offsets)))
-    few = letters < _FEW_LETTERS or (scope == "cigar" and len(pairs) < _FEW_PAIRS)
-    if few or max(penalties.triple) // gcd(*penalties.triple) > _LARGEST:
+    if letters < _FEW_LETTERS or max(penalties.triple) // gcd(*penalties.triple) > _LARGEST:
         return wavefronts
     mismatch, gap_open, gap_extend = make_cell(*penalties.triple).triple
     rate = error_rate(*read_only_arrays(pairs)) * (mismatch + 2 * (gap_open + gap_extend)) / 3
     by_wavefronts, by_bits = predicted_ns(pairs, penalties, rate, scope, times)
-    if by_wavefronts < by_bits:
+    if by_wavefronts < by_bits + _SET_UP_NS:
         return wavefronts
     align = partial(affine_bits.align_range, modelled=modelled, rate=rate, rest=wavefronts)
     return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
@@ -79,15 +76,16 @@ def error_rate(pattern, pattern_offsets, text, text_offsets):
     for sample in range(looked_at):
         row = sample * (pairs - 1) // max(looked_at - 1, 1)
         first, other = pattern_offsets[row], text_offsets[row]
-        n = text_offsets[row + 1] - other
-        for at in range(0, min(pattern_offsets[row + 1] - first, n, _PREFIX) - _WORD + 1, _STRIDE):
+        m, n = pattern_offsets[row + 1] - first, text_offsets[row + 1] - other
+        shift = 0  # of the last word that was found
+        for at in range(0, min(m, n, _LOOKED_AT // looked_at) - _WORD + 1, _STRIDE):
             words += 1
-            for moved in range(max(-_MOVED, -at), min(_MOVED, n - _WORD - at) + 1):
+            for moved in range(max(shift - _MOVED, -at), min(shift + _MOVED, n - _WORD - at) + 1):
                 same = 0
                 while same < _WORD and pattern[first + at + same] == text[other + at + moved + same]:
                     same += 1
                 if same == _WORD:
-                    found += 1
+                    found, shift = found + 1, moved
                     break
     return 1.0 - (found / words) ** (1.0 / _WORD) if words else 0.0
 
