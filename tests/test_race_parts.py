@@ -20,8 +20,21 @@ from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import host_lock
 from workflow.race.prepared import Prepared, held_bytes
+from workflow.race.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_a_stopwatch_tells_phases_and_their_parts():
+    watch = Stopwatch(iter([0, 1, 3, 4, 4.5, 10, 20, 25, 30, 31]).__next__)
+    with watch.phase("sizes"):
+        for _ in range(2):
+            with watch.of("running"):
+                pass
+    with watch.of("running"):
+        pass  # in no phase
+    assert watch.card() == {"sizes": {"running": 2.5, "in all": 10}}
+    assert watch.total() == 10 and watch.total("running") == 2.5 and watch.total("hashing") == 0
 
 
 def test_two_races_never_overlap(tmp_path):

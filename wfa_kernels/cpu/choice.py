@@ -21,8 +21,8 @@ from wfa_kernels.cpu.backtrace import read_only_arrays
 _FEW_LETTERS, _SET_UP_NS = 3000, 80_000.0
 #: Penalties (after division) above which a cell takes so many gates that wavefronts or a band are as fast.
 _LARGEST = 64
-#: Pairs that are looked at, letters of their beginnings in all; letters of a word, and from one to the next; places that
-#: a word may have moved since the one before.
+#: Pairs that are looked at, letters of their beginnings in all; letters of a word, and from one to the next; places
+#: that a word may have moved since the one before.
 _SAMPLE, _LOOKED_AT, _WORD, _STRIDE, _MOVED = 16, 3072, 8, 12, 8
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256

@@ -10,7 +10,12 @@ from workflow.aligners import Job, ToolMissing
 from workflow.race.cells import thread_counts
 from workflow.race.prepared import Prepared, held_bytes
 from workflow.race.race import PATIENCE_S, Race
+from workflow.race.stopwatch import Stopwatch
 from workflow.race.team import Worker, WorkerFailed
+
+#: What a race's seconds are counted as, by what a worker is asked; else as "questions".
+_PARTS = {"open": "preparing", "prepare": "preparing", "drop": "preparing", "run": "running", "outcome": "hashing"}
+_PARTS |= {"verify": "verification", "warm_up": "first calls"}
 
 
 class Conductor:
@@ -23,7 +28,7 @@ class Conductor:
     def __init__(self, plan, adapters, oracle_folder, say, seed=None):
         self.plan, self.adapters, self.oracle_folder, self.say = plan, adapters, oracle_folder, say
         self.seed = seed
-        self.workers, self.prepared = {}, Prepared()
+        self.workers, self.prepared, self.watch = {}, Prepared(), Stopwatch()
         self.first_calls = {}
         self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of workers that failed in their first call
         self.versions, self.missing = {}, {}
@@ -45,6 +50,7 @@ class Conductor:
 
         Raises OracleError when the exact scores it is judged by are wrong.
         """
+        self.watch = Stopwatch()
         race = Race(self, path, dataset_hash)
         records, card = race.run(self.plan.min_rounds, self.plan.max_rounds)
         if not card["valid"]:
@@ -55,6 +61,7 @@ class Conductor:
                 self.say("  its twins were treated unevenly: racing once more with double rounds, as far as they fit")
                 records, card = race.run(fewest, 2 * self.plan.max_rounds)
                 card["rerun"] = True
+        card["seconds"] = self.watch.card()
         return records, card
 
     def job(self, scope):
@@ -72,7 +79,7 @@ class Conductor:
 
     def ask(self, key, path, method, *arguments, timeout_s=PATIENCE_S):
         """Answer of the worker of a cell's tool, on that data set. Raises WorkerFailed."""
-        return self._worker(key.tool, key.twin, path).ask(timeout_s, method, *arguments)
+        return self._asked(self._worker(key.tool, key.twin, path), timeout_s, method, *arguments)
 
     def prepare(self, key, path, pairs):
         """Have a cell ready in its worker; pairs: those of the cell. Drops what was used longest ago for its room."""
@@ -82,7 +89,7 @@ class Conductor:
             return
         for other, name in self.prepared.add(own, key.name, held_bytes(self.adapters[key.tool], pairs)):
             with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
-                self.workers[other].ask(PATIENCE_S, "drop", name)
+                self._asked(self.workers[other], PATIENCE_S, "drop", name)
         self.ask(key, path, "prepare", key.name, self.job(key.scope), key.n, self._processes(key.tool, key.threads))
 
     def drop(self, key, path):
@@ -95,6 +102,11 @@ class Conductor:
         processes = self._processes(key.tool, key.threads)
         return self.ask(key, path, "run", key.name, processes, timeout_s=self.plan.timeout_seconds)
 
+    def _asked(self, worker, timeout_s, method, *arguments):
+        """A worker's answer, its seconds counted."""
+        with self.watch.of(_PARTS.get(method, "questions")):
+            return worker.ask(timeout_s, method, *arguments)
+
     def _processes(self, tool, threads):
         """Processes of a cell: one a thread, or one whose library has so many threads."""
         return 1 if self.adapters[tool].pool else threads
@@ -106,7 +118,7 @@ class Conductor:
             self.workers[(tool, twin)] = worker = self._started(tool, twin, path)
         if worker.opened != path:
             self.prepared.forget((tool, twin))
-            worker.ask(PATIENCE_S, "open", path)
+            self._asked(worker, PATIENCE_S, "open", path)
             worker.opened = path
         return worker
 
@@ -120,7 +132,7 @@ class Conductor:
         processes = self._processes(tool, most)
         worker = Worker(tool, self.adapters[tool].device, processes, most // processes)
         try:
-            took = worker.ask(PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
+            took = self._asked(worker, PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
         except WorkerFailed as failure:
             self.unstarted[(tool, twin)] = path, failure
             raise

@@ -100,7 +100,7 @@ def _race_once(conductor, dataset, path, host, store, out):
         )
         context = _context(conductor, dataset, pairs, dataset_hash, host, key)
         samples.write(kept, _rows(conductor, records, pairs, context), card)
-        conductor.say(f"  {_summary(records, card)}")
+        conductor.say(f"  {_summary(records, card)}; {_seconds(conductor.watch)}")
     os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
     beside = f"{out}.{os.getpid()}.part"
     shutil.copyfile(kept, beside)
@@ -191,6 +191,12 @@ def _summary(records, card):
     if not card["valid"]:
         parts.append("INVALID: twins uneven")
     return "; ".join(parts)
+
+
+def _seconds(watch):
+    """How long a race took, in words."""
+    first = watch.total("first calls")
+    return f"{watch.total():.0f} s" + (f", {first:.0f} of them first calls, which compile" if first >= 1 else "")
 
 
 def _found(verdicts):

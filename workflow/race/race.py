@@ -43,8 +43,10 @@ class Race:
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""
         deadline = min(time.monotonic() + self.plan.race_seconds, self.began + STEP_SECONDS)
         if self.records is None:
-            self.records = self._admit()
-            self._find_exact_scores()
+            with self.conductor.watch.phase("sizes"):
+                self.records = self._admit()
+            with self.conductor.watch.phase("exact scores"):
+                self._find_exact_scores()
         for record in self.records.values():
             record.times.clear()
             record.further.clear()
@@ -54,7 +56,8 @@ class Race:
         blocks = {self._device(key): None for key, record in self.records.items() if record.status == "ok"}
         for left, device in zip(range(len(blocks), 0, -1), sorted(blocks), strict=True):  # GPU tools after the others
             begin = time.monotonic()
-            rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
+            with self.conductor.watch.phase(f"rounds on {device}"):
+                rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
         card["round_seconds"] = self.slice_s
