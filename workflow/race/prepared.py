@@ -8,7 +8,7 @@ memory; a cell that was dropped is prepared again before its next run, which is 
 import psutil
 
 #: Part of the machine's memory that all prepared cells may take together, by the estimate below.
-PREPARED_SHARE = 0.4
+PREPARED_SHARE = 0.5
 
 
 def held_bytes(adapter, pairs):

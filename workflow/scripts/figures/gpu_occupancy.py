@@ -17,8 +17,8 @@ DATASETS = {"pacbio_clr": "PacBio CLR"}
 #: Heights of a host's panels, in inches, and of what stands above them.
 PANEL_INCHES = (1.25, 1.0, 0.85)
 TITLE_INCHES = 0.95
-#: Part of a batch's lane that its bar takes.
-BAR_HEIGHT = 0.8
+#: Part of a batch's lane that its bar takes, and of the first panel a row of its legend.
+BAR_HEIGHT, LEGEND_ROW = 0.8, 0.15
 
 
 def draw(hosts, here):
@@ -84,9 +84,10 @@ def _warps(panel, content, edges):
     main = max(content["kernels"], key=lambda kernel: sum(kernel["warps_at_work"]))
     held = main["at_once"] / content["processors"]
     panel.axhline(held, color=plotting.BLACK, linestyle="--", linewidth=0.8, label=f"room on an SM: {held:g}")
-    panel.set_ylim(0, 1.45 * max(held, base.max()))  # room for the legend
     panel.set_ylabel("warps on an SM")
-    panel.legend(ncols=2, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
+    legend = panel.legend(ncols=2, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
+    rows = -(-len(legend.get_texts()) // 2)
+    panel.set_ylim(0, max(held, base.max()) / (1 - LEGEND_ROW * rows))
 
 
 def _left(panel, content, edges):
@@ -104,7 +105,7 @@ def _left(panel, content, edges):
     panel.set_ylabel("percent")
     panel.legend(ncols=3, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
     load, processors = 100 * content["mean_load"], 100 * content["mean_processors"]
-    told = f"mean load {load:.0f} %, below half for the last {1e3 * content['tail_s']:.3g} ms;\n"
+    told = f"mean load {load:.0f} %, below half for the last {1e3 * content['tail_s']:.2g} ms;\n"
     panel.set_title(f"{told}SMs at work: {processors:.1f} % on average", fontsize=7, loc="left")
 
 
