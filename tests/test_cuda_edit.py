@@ -103,7 +103,7 @@ def test_beyond_the_widest_band_the_kernel_in_global_memory_goes_on():
 
 @pytest.mark.slow
 def test_a_call_after_far_pairs_aligns_near_ones():
-    far = [mismatches(257, 260)] * 6
+    far = [mismatches(257, 260)] * 2
     check(RAGGED[:8], cuda_simulator.align(*zip(*RAGGED[:8], strict=True), "cigar", "fast", letters=300, before=far))
 
 
