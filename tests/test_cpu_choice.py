@@ -40,6 +40,16 @@ def test_a_batch_is_set_up_for_bit_planes_where_that_pays():
     assert picks_wavefronts(pairs[:2], "score") and not picks_wavefronts(pairs, "score")
 
 
+@pytest.mark.parametrize(("length", "error"), [(150, 0.1), (300, 0.05)])
+def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(length, error):
+    pairs = simulate("uniform", 5000, seed=1, length=length, error=error)
+    for scope in ("score", "cigar"):
+        assert edit.choose(pairs, Edit(), scope) is not edit_wfa
+        assert edit.choose(pairs, Edit(), scope).align_range is not edit_wfa.align_range
+    one, all_ = (choice.predicted_ns(some, Edit(), error, "score", edit.TIMES)[0] for some in (pairs[:250], pairs))
+    assert all_ == pytest.approx(20 * one, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("length", "error", "wavefronts"), [(150, 0.02, True), (1000, 0.005, True), (300, 0.1, False), (1000, 0.05, False)]
 )

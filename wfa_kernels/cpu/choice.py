@@ -60,7 +60,7 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
 
 
 def predicted_ns(pairs, penalties, rate, scope, times):
-    """(by wavefronts, by bit planes): times in proportion, for a score of ``rate`` a letter of the pattern."""
+    """(by wavefronts, by bit planes), for a score of ``rate`` a letter of the pattern."""
     cell, vector = make_cell(*penalties.triple), affine_bits.vector_bits()
     cell_ns = affine_bits.double_step_ns(cell, vector) / (2 * vector) * max(1.0, vector / 64 / len(pairs))
     arguments = (pairs.pattern_offsets, pairs.text_offsets, rate, cell.triple[2], cell_ns)
@@ -92,10 +92,11 @@ def error_rate(pattern, pattern_offsets, text, text_offsets):
 
 @njit(nogil=True, cache=True)
 def _sums(pattern_offsets, text_offsets, rate, gap_extend, cell_ns, wavefronts, bits):
-    """(nanoseconds by wavefronts, by bit planes) of all pairs, or of every so many of a large batch."""
+    """(nanoseconds by wavefronts, by bit planes) of all pairs; of a large batch by every so many of them."""
     by_wavefronts, by_bits = 0.0, 0.0
     pairs = len(pattern_offsets) - 1
-    for i in range(0, pairs, max(1, pairs // _MEASURED)):
+    every = max(1, pairs // _MEASURED)
+    for i in range(0, pairs, every):
         m = float(pattern_offsets[i + 1] - pattern_offsets[i])
         n = float(text_offsets[i + 1] - text_offsets[i])
         score = rate * m
@@ -103,4 +104,4 @@ def _sums(pattern_offsets, text_offsets, rate, gap_extend, cell_ns, wavefronts, 
         cells = (m + n) / 2 * band * cell_ns * (_SEVERAL_WORDS if band > _ONE_WORD else 1.0)
         by_wavefronts += wavefronts[0] * score * score + wavefronts[1] * score + wavefronts[2] * (m + n) + wavefronts[3]
         by_bits += bits[0] * cells + bits[1] * score + bits[2] * (m + n) + bits[3]
-    return by_wavefronts, by_bits
+    return every * by_wavefronts, every * by_bits
