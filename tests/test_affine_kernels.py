@@ -243,14 +243,15 @@ def test_cigar_is_merged_and_without_empty_runs():
 
 @peak_memory.needs_peaks
 @pytest.mark.parametrize(
-    ("limit_mib", "threads", "lengths", "status"),
+    ("algorithm", "limit_mib", "threads", "lengths", "status"),
     [
-        (96, 1, [30_000, 30_000], 2),
-        (96, 1, [7000, 8000, 6000, 8500], 0),
-        (48, 2, [6500] * 6, 0),  # none fits half of the limit, each fits all of it alone
-        (96, 2, [5000] * 6, 0),  # side by side
+        ("wfa", 96, 1, [30_000, 30_000], 2),
+        ("auto", 96, 1, [30_000, 30_000], 0),  # by bit planes, which need less
+        ("wfa", 96, 1, [7000, 8000, 6000, 8500], 0),
+        ("wfa", 48, 2, [6500] * 6, 0),  # none fits half of the limit, each fits all of it alone
+        ("wfa", 96, 2, [5000] * 6, 0),  # side by side
     ],
 )
-def test_the_process_stays_within_the_memory_limit_of_all_threads(limit_mib, threads, lengths, status):
-    grown, found = peak_memory.measure(USUAL, limit_mib, threads, lengths)
+def test_the_process_stays_within_the_memory_limit_of_all_threads(algorithm, limit_mib, threads, lengths, status):
+    grown, found = peak_memory.measure(USUAL, limit_mib, threads, lengths, algorithm)
     assert found == [status] and limit_mib // 3 < grown < limit_mib + 8
