@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
 
 #: Pairs whose cells are summed at once.
 _CHUNK = 1 << 16
@@ -175,9 +176,7 @@ def _flatten(sequences, name):
         raw = [s.encode("ascii") if isinstance(s, str) else bytes(s) for s in sequences]
     except UnicodeEncodeError as error:
         raise PairsError(f"a {name} holds {error.object[error.start]!r}: sequences are ASCII text or bytes") from None
-    offsets = np.zeros(len(raw) + 1, np.int64)
-    np.cumsum([len(s) for s in raw], out=offsets[1:])
-    return np.frombuffer(b"".join(raw), np.uint8), offsets
+    return np.frombuffer(b"".join(raw), np.uint8), offsets_of([len(s) for s in raw])
 
 
 def _sum_of_products(a, b):
@@ -194,10 +193,30 @@ def _sum_of_products(a, b):
 
 def gather_rows(flat, offsets, rows):
     """(flat, offsets) of the given rows, copied, in that order. flat: [...]; offsets: int64[n + 1]; rows: int64[k]."""
-    starts, lengths = offsets[rows], (offsets[1:] - offsets[:-1])[rows]
-    new = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=new[1:])
-    return flat[np.repeat(starts - new[:-1], lengths) + np.arange(new[-1])], new
+    new = offsets_of(np.diff(offsets)[rows])
+    gathered = np.empty(new[-1], flat.dtype)
+    gather_into(flat, offsets, rows, gathered, new)
+    return gathered, new
+
+
+def offsets_of(lengths):
+    """int64[n + 1], offsets of rows of these lengths, int64[n], one behind the other from 0 on."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+@njit(nogil=True, cache=True)
+def gather_into(flat, offsets, rows, out, new):
+    """Copy the given rows of (flat, offsets) into (out, new), where new has their lengths.
+
+    Element by element: Numba copies slices at a tenth of the speed.
+    """
+    for i in range(len(rows)):
+        source = flat[offsets[rows[i]] : offsets[rows[i] + 1]]
+        target = out[new[i] : new[i + 1]]
+        for j in range(len(source)):
+            target[j] = source[j]
 
 
 def _split(flat, offsets):

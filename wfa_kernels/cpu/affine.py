@@ -9,7 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 
 from wfa_kernels.cpu import affine_bits, affine_wfa, clean
-from wfa_kernels.cpu.choice import Times, pick
+from wfa_kernels.cpu.choice import Times, pick, with_linear_memory
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
 TIMES = Times(
@@ -27,10 +27,7 @@ def choose(pairs, penalties, scope):
     kernel = affine_wfa
     if settled < _NEARLY_ALL:
         kernel = pick(pairs, penalties, scope, affine_wfa, TIMES, modelled=scope == "score")
-    align, at_once = kernel.align_range, getattr(kernel, "PAIRS_AT_ONCE", 1)
     if settled >= _WORTH_A_LOOK:
-        align, at_once = partial(clean.align_range, rest=kernel), affine_bits.PAIRS_AT_ONCE
-    chosen = SimpleNamespace(align_range=align, PAIRS_AT_ONCE=at_once)
-    if scope == "cigar":  # a score alone has nothing to trace back
-        chosen.LINEAR_MEMORY = affine_bits
-    return chosen
+        look = partial(clean.align_range, rest=kernel)
+        kernel = SimpleNamespace(align_range=look, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
+    return with_linear_memory(kernel, scope, affine_bits)

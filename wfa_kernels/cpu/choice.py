@@ -59,6 +59,14 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
     return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
 
 
+def with_linear_memory(kernel, scope, linear):
+    """The kernel, for CIGARs with ``linear`` for the pairs that it has no memory for; a score has nothing to trace."""
+    if scope == "score":
+        return kernel
+    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
+    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, LINEAR_MEMORY=linear)
+
+
 def predicted_ns(pairs, penalties, rate, scope, times):
     """(by wavefronts, by bit planes), for a score of ``rate`` a letter of the pattern."""
     cell, vector = make_cell(*penalties.triple), affine_bits.vector_bits()

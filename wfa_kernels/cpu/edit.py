@@ -5,10 +5,8 @@ not fit the memory limit to ond, which needs 8 bytes a letter whatever the dista
 take 8 s, where wavefronts would want 300 MB.
 """
 
-from types import SimpleNamespace
-
 from wfa_kernels.cpu import edit_wfa, ond
-from wfa_kernels.cpu.choice import Times, pick
+from wfa_kernels.cpu.choice import Times, pick, with_linear_memory
 
 #: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors.
 TIMES = Times(
@@ -20,7 +18,4 @@ TIMES = Times(
 def choose(pairs, penalties, scope):
     """The kernel for a batch: an object as schedule.align_batch takes it."""
     kernel = pick(pairs, penalties, scope, edit_wfa, TIMES, modelled=False)
-    if scope == "score":  # nothing to trace back: ond would need no less
-        return kernel
-    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
-    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, LINEAR_MEMORY=ond)
+    return with_linear_memory(kernel, scope, ond)

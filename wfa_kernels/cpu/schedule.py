@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 
 #: A chunk holds at most this many bases: some milliseconds of work, against microseconds for a dispatch.
@@ -119,7 +120,5 @@ def _join(parts):
     scores, status, cigars, lengths = zip(*parts, strict=True)
     if cigars[0] is None:
         return AlignmentResult(np.concatenate(scores), np.concatenate(status))
-    lengths = np.concatenate(lengths)
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(np.concatenate(lengths))
     return AlignmentResult(np.concatenate(scores), np.concatenate(status), np.concatenate(cigars), offsets)

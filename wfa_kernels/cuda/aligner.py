@@ -20,7 +20,7 @@ from wfa_kernels.cuda.pinned import PackedPairs, Pool
 from wfa_kernels.cuda.spans import Timings
 from wfa_kernels.cuda.stream import Stream, levels_of
 from wfa_kernels.designs import FAST
-from wfa_kernels.pairs import gather_rows
+from wfa_kernels.pairs import gather_rows, offsets_of
 from wfa_kernels.penalties import Edit
 from wfa_kernels.result import AlignmentResult
 
@@ -165,7 +165,7 @@ class _Rescue:
             return AlignmentResult(scores, status, timings=result.timings, rescued=count)
         lengths = np.concatenate([np.diff(found.cigar_offsets) for _, found in parts])
         flat = np.concatenate([found.cigars for _, found in parts])
-        ends = np.concatenate([[0], np.cumsum(lengths)])
+        ends = offsets_of(lengths)
         new, new_offsets = gather_rows(flat, ends, order)
         # Memory that is used again: new pages would take longer than what is copied there.
         cigars = _pool.take(len(result.cigars) + len(new), np.uint32)

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cuda.pinned import PackedPairs
+from wfa_kernels.pairs import gather_into, offsets_of
 from wfa_kernels.result import AlignmentResult
 
 #: Letters of a pair, on average, from which on it is worthwhile, and how much longer the longest one must be.
@@ -26,24 +27,17 @@ _STEP = 2
 class LongestFirst:
     """A PairBatch in another order, as far as a Stream asks for it. rows: int64[n], of the batch, longest pair first.
 
-    pattern_offsets, text_offsets: int64[n + 1], where each sequence would begin if they lay in this order.
+    pattern_lengths, text_lengths: int64[n], in bp, and pattern_offsets, text_offsets: int64[n + 1], where each sequence
+    would begin, in this order.
     """
 
     def __init__(self, pairs, rows):
         self._pairs, self.rows = pairs, rows
-        self.pattern_offsets = _offsets(pairs.pattern_offsets, rows)
-        self.text_offsets = _offsets(pairs.text_offsets, rows)
+        self.pattern_lengths, self.text_lengths = pairs.pattern_lengths[rows], pairs.text_lengths[rows]
+        self.pattern_offsets, self.text_offsets = offsets_of(self.pattern_lengths), offsets_of(self.text_lengths)
 
     def __len__(self):
         return len(self.rows)
-
-    @property
-    def pattern_lengths(self):
-        return np.diff(self.pattern_offsets)
-
-    @property
-    def text_lengths(self):
-        return np.diff(self.text_offsets)
 
     def take(self, places):
         """The PairBatch of the pairs at these places of the order."""
@@ -85,7 +79,7 @@ def restored(result, rows, pool):
     if result.cigars is not None:
         places = np.empty_like(rows)
         places[rows] = np.arange(len(rows))
-        offsets = _offsets(result.cigar_offsets, places)
+        offsets = offsets_of(np.diff(result.cigar_offsets)[places])
         cigars = pool.take(int(offsets[-1]), result.cigars.dtype)
         with ThreadPoolExecutor(_THREADS) as threads:
             copies = [
@@ -97,35 +91,18 @@ def restored(result, rows, pool):
     return AlignmentResult(scores, status, cigars, offsets, timings=result.timings, rescued=result.rescued)
 
 
-def _offsets(offsets, rows):
-    """int64[k + 1], offsets of the given rows put one behind the other."""
-    new = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.diff(offsets)[rows], out=new[1:])
-    return new
-
-
 def _gathering(flat, offsets, rows, out, new):
     """Yield (function, *arguments): together they put the given rows of (flat, offsets) into (out, new)."""
     pieces = max(1, int(new[-1]) * flat.itemsize // _BYTES_AT_A_TIME)
     cuts = np.searchsorted(new, np.linspace(0, new[-1], pieces + 1))
     cuts[0], cuts[-1] = 0, len(rows)
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        yield _gather, flat, offsets, rows[first:last], out, new[first : last + 1]
-
-
-@njit(nogil=True, cache=True)
-def _gather(flat, offsets, rows, out, new):
-    """Copy some rows. Element by element: Numba copies slices at a tenth of the speed."""
-    for i in range(len(rows)):
-        source = flat[offsets[rows[i]] : offsets[rows[i] + 1]]
-        target = out[new[i] : new[i + 1]]
-        for j in range(len(source)):
-            target[j] = source[j]
+        yield gather_into, flat, offsets, rows[first:last], out, new[first : last + 1]
 
 
 @njit(nogil=True, cache=True)
 def _most_letters(pattern_offsets, text_offsets):
-    """Letters of the longest pair."""
+    """Letters of the longest pair, in one pass: this is asked for every batch, and numpy takes four."""
     most = 0
     for i in range(len(pattern_offsets) - 1):
         letters = pattern_offsets[i + 1] - pattern_offsets[i] + text_offsets[i + 1] - text_offsets[i]
