@@ -1,8 +1,9 @@
 """Batches of pairs through the GPU: copies in, kernels and copies out overlap.
 
-One batch is on its way in while others are computed and one comes out; ``SLOTS`` sets of buffers go round. The copies
-of each direction have a CUDA stream, and so has each set of buffers for its kernels: what one batch's few last pairs
-leave idle of the GPU, the next batch's kernels take. The wire is the limit at short lengths, so little else crosses it:
+One batch is on its way in while others are computed and one comes out; ``SLOTS`` sets of buffers go round. Each set
+has a CUDA stream for its kernels: what one batch's few last pairs leave idle of the GPU, the next batch's kernels take.
+The copies in have one, those out that follow the kernels another, and those of CIGARs a third, since a batch's CIGARs
+must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
 lengths as 16 bits (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size is
 known on the GPU only: the host waits for it two batches behind the copies, and then asks for the CIGARs. Letters come
 as ASCII, and are packed there, or packed already.
@@ -57,7 +58,7 @@ class Stream:
         self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]
         most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters), Spans()
-        self.inward, self.outward = cuda.stream(), cuda.stream()
+        self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(_BATCHES, np.int64)
 
     def align(self, pairs, letters, scores, ends, room, hand_over, every_level=False):
@@ -99,7 +100,8 @@ class Stream:
             hand_over(np.array(skipped, np.int64))
         while waiting:
             self._finish(waiting.popleft(), again, room, hand_over)
-        self.outward.synchronize()
+        for stream in (self.outward, self.afterwards):
+            stream.synchronize()
         for row in skipped:
             scores[row] = NO_SCORE
             if self.traced:
@@ -208,8 +210,8 @@ class Stream:
         self.design.learn(slot.tallies[count + 2 :])
         if tallies[count]:
             rows = np.empty(tallies[count], np.int32)
-            device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.outward)
-            self.outward.synchronize()
+            device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.afterwards)
+            self.afterwards.synchronize()
             rows = np.sort(rows).astype(np.int64) + batch.start
             if batch.last_level < count - 1:
                 again.append(rows)
@@ -218,8 +220,9 @@ class Stream:
         if self.traced:
             base, end = slot.filled.tolist()
             if end > len(room.array):
-                self.outward.synchronize()  # until then the array is being written
+                self.afterwards.synchronize()  # until then the array is being written
                 room.grow(end)
-            ended = self.spans.begin("time_d2h", batch, self.outward)
-            device.copy_out(room.array[base:end], slot.cigars, 0, self.outward)
+            slot.left.wait(self.afterwards)
+            ended = self.spans.begin("time_d2h", batch, self.afterwards)
+            device.copy_out(room.array[base:end], slot.cigars, 0, self.afterwards)
             slot.left = ended()
