@@ -4,9 +4,10 @@ import pytest
 
 from tests.arena import Arena
 from workflow.race import race as one_race
-from workflow.race.slices import Run, cost_s, pairs_within, shortened
+from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
 
-RUNS = {1: Run(0.1, 0.2), 4: Run(0.4, 0.6), 16: Run(1.6, 2.0)}
+RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
+SIZES = [1, 4, 16, 64, 256, 1024, 4096]
 
 
 @pytest.fixture
@@ -19,15 +20,52 @@ def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():
     assert [pairs_within(RUNS, slice_s) for slice_s in (2, 1.6, 1.5, 0.4, 0.1, 0.01)] == [16, 16, 4, 4, 1, 1]
 
 
+def calibrate(seconds_of):
+    """(sizes that were run in that order, what calibrated() gives for a slice of 1 s)."""
+    tried = []
+
+    def run(n):
+        tried.append(n)
+        took = seconds_of(n, tried.count(n))
+        return None if took is None else Run(took, took, 0)
+
+    runs = calibrated(SIZES, 1, run)
+    assert runs.keys() == {n for n in tried if seconds_of(n, tried.count(n)) is not None}
+    return tried, pairs_within(runs, 1) if runs else None
+
+
+def test_sizes_that_a_call_on_few_pairs_shows_to_be_too_small_are_left_out():
+    assert calibrate(lambda n, _: n / 300) == ([1, 256], 256)
+    assert calibrate(lambda n, _: 0.01 + n / 5000) == ([1, 64, 1024, 4096], 4096)
+    assert calibrate(lambda n, _: 2) == ([1, 1], 1)
+
+
+def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_ones():
+    assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 256, 64, 64, 16, 16], 16)
+    assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16], 16)
+    assert calibrate(lambda n, _: None) == ([1], None)
+
+
+def test_a_tool_that_compiles_for_a_size_is_timed_again():
+    assert calibrate(lambda n, time: 3 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
+    assert calibrate(lambda n, time: 2 if time == 1 else n / 100)[1] == 64
+
+
 def test_pairs_that_were_not_tried_cost_in_proportion():
-    assert [cost_s(RUNS, n) for n in (1, 3, 4, 16)] == [0.2, 0.6, 0.6, 2.0]
-    assert cost_s(RUNS, 64) == 8.0
+    assert [cost_s(RUNS, n, 1, 0) for n in (1, 3, 4, 16)] == [0.2, 0.6, 0.6, 2.0]
+    assert cost_s(RUNS, 64, 1, 0) == 8.0
+    assert cost_s(RUNS, 4, 8, 1) == pytest.approx(4.83) and cost_s(RUNS, 64, 2, 2) == pytest.approx(16.8)
 
 
-def test_a_slice_is_halved_until_a_round_fits_or_no_cell_can_do_less():
-    assert shortened(2, 0.1, 2.0, lambda slice_s: 10 * slice_s) == 0.125
-    assert shortened(2, 0.1, 100, lambda slice_s: 10 * slice_s) == 2
-    assert shortened(2, 0.1, 0.001, lambda slice_s: 10 * slice_s) <= 0.1
+def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
+    def costs(slices_s):
+        return {"cpu": 10 * slices_s["cpu"], "cuda": 3 + slices_s["cuda"]}
+
+    least = {"cpu": 0.1, "cuda": 1.5}
+    assert shortened(2, least, 100, costs) == {"cpu": 2, "cuda": 2}
+    assert shortened(2, least, 12, costs) == {"cpu": 0.5, "cuda": 2}
+    assert shortened(2, least, 6, costs) == {"cpu": 0.125, "cuda": 1}, "what the GPU cannot do in less is not asked for"
+    assert shortened(2, least, 1, costs) == {"cpu": 0.0625, "cuda": 1}
 
 
 def pairs_of(frame):
@@ -38,12 +76,14 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     """Ten milliseconds a pair, 40 pairs: 0.4 s a run, and as much for the twin."""
     lane = {"scopes": ["score"], "round_seconds": 1, "race_seconds": 1}
     frame, card, lines = arena(["steady"], twin="steady", **lane)
-    assert pairs_of(frame) == {"steady": 40} and card["round_seconds"] == 1
+    assert pairs_of(frame) == {"steady": 40} and card["round_seconds"] == {"cpu": 1}
     assert not any("in place of" in line for line in lines)
     monkeypatch.setattr(one_race, "STEP_SECONDS", one_race.EXACT_SECONDS + 4)
     frame, card, lines = arena(["steady", "score-only"], twin="steady", **lane)
-    assert pairs_of(frame)["steady"] in (1, 3, 10) and card["round_seconds"] < 0.4  # how few: by what the start took
-    assert any("in place of 1 s: the fewest rounds would not fit" in line for line in lines)
+    assert (
+        pairs_of(frame)["steady"] in (1, 3, 10) and card["round_seconds"]["cpu"] < 0.4
+    )  # how few: by what the start took
+    assert any("in place of 1 s (cpu): the fewest rounds would not fit" in line for line in lines)
     assert frame[~frame["twin"] & (frame["tool"] == "steady")]["round"].max() >= 5
     monkeypatch.setattr(one_race, "STEP_SECONDS", 1)
     frame, card, _ = arena(["steady", "honest"], twin="steady", **lane)

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, oracle, slices, statistics
-from workflow.race.cells import SUBSET_STEP, Key, Record, reference_keys, round_order, subset_sizes, twin_keys
+from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes, twin_keys
+from workflow.race.prepared import held_bytes
 from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
@@ -36,7 +37,7 @@ class Race:
         self.path, self.dataset_hash = path, dataset_hash
         self.pairs = PairBatch.from_arrow(path)
         self.exact, self.confirmed = {}, {}
-        self.records, self.slice_s = None, self.plan.round_seconds
+        self.records, self.slices_s = None, {}
         self.began, self.pace = time.monotonic(), {}
 
     def run(self, least, most):
@@ -60,7 +61,7 @@ class Race:
                 rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
-        card["round_seconds"] = self.slice_s
+        card["round_seconds"] = self.slices_s
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
 
     def rounds_left(self):
@@ -80,36 +81,48 @@ class Race:
             for scope in self.plan.scopes:
                 for threads in self.conductor.threads(tool):
                     entries[Key(tool, scope, threads, 0)] = self._entry(tool, scope, threads)
-        self.slice_s = self._slice(entries)
-        records = self._cells(entries, self.slice_s)
+        self.slices_s = self._slices(entries)
+        records = self._cells(entries, self.slices_s)
         for key, record in records.items():
             first = self.conductor.first_calls.get(key.tool, {})
             record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
 
-    def _cells(self, entries, slice_s):
+    def _cells(self, entries, slices_s):
         """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
         records = {}
         for key, (runs, record) in entries.items():
-            records[replace(key, n=slices.pairs_within(runs, slice_s)) if runs else key] = record
+            n = slices.pairs_within(runs, slices_s[self._device(key)]) if runs else 0
+            records[replace(key, n=n)] = record
         block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
         further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]
         return records | {key: Record() for key in further}
 
-    def _slice(self, entries):
-        """Seconds of a cell's slice of a round: the plan's, or what lets the fewest rounds end within the step."""
+    def _slices(self, entries):
+        """{device: seconds of a cell's slice}: the plan's, or what lets the fewest rounds end in the step."""
         tried = {key: runs for key, (runs, _) in entries.items() if runs}
         left_s = self.began + STEP_SECONDS - EXACT_SECONDS - time.monotonic()
+        rounds = self.plan.min_rounds + FURTHER_ROUNDS
 
-        def round_s(slice_s):
-            live = [key for key in self._cells(entries, slice_s) if key.n]
-            return sum(slices.cost_s(tried[replace(key, n=0, twin=False)], key.n) for key in live)
+        def costs_s(slices_s):
+            live = [key for key in self._cells(entries, slices_s) if key.n]
+            held = sum(held_bytes(self.conductor.adapters[key.tool], self.pairs[: key.n]) for key in live)
+            prepared = 1 if held <= self.conductor.prepared.budget_bytes else rounds
+            costs = dict.fromkeys(slices_s, 0.0)
+            for key in live:
+                runs = tried[replace(key, n=0, twin=False)]
+                costs[self._device(key)] += slices.cost_s(runs, key.n, rounds, prepared)
+            return costs
 
         planned = self.plan.round_seconds
-        least = min((run.run_s for runs in tried.values() for run in runs.values()), default=planned)
-        found = slices.shortened(planned, least, left_s / (self.plan.min_rounds + FURTHER_ROUNDS), round_s)
-        if found < planned:
-            self.conductor.say(f"  slices of {found:g} s in place of {planned:g} s: the fewest rounds would not fit")
+        least = {}
+        for key, runs in tried.items():
+            least[self._device(key)] = min(least.get(self._device(key), planned), *(run.run_s for run in runs.values()))
+        found = slices.shortened(planned, least, left_s, costs_s)
+        for device, slice_s in found.items():
+            if slice_s < planned:
+                said = f"slices of {slice_s:g} s in place of {planned:g} s ({device})"
+                self.conductor.say(f"  {said}: the fewest rounds would not fit")
         return found
 
     def _entry(self, tool, scope, threads):
@@ -127,38 +140,29 @@ class Race:
             return {}, Record(status=failure.status, reason=failure.reason)
 
     def _calibrate(self, tool, scope, threads):
-        """{pairs: Run} of the subset sizes that a cell runs within its slice of a round, and of the smallest, which
-        gives every thread a pair, or its time would not be that of all cores.
-
-        A run that took out of all proportion is timed again: a tool may compile for a size when it first meets it.
-        """
+        """{pairs: slices.Run} of some subset sizes; the smallest gives every thread a pair, or its time would not be
+        that of all cores."""
         sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(threads, len(self.pairs))]
-        runs, before = {}, 0
-        for n in sizes:
-            key = Key(tool, scope, threads, n)
+
+        def run(n):
             try:
-                run = self._tried(key)
-                if run.run_s * SUBSET_STEP > self.plan.round_seconds and run.run_s > 2 * SUBSET_STEP * before:
-                    run = min(run, self._tried(key), key=lambda one: one.run_s)
-                self.conductor.drop(key, self.path)
+                return self._tried(Key(tool, scope, threads, n))
             except WorkerFailed as failure:
-                if not runs:
+                if n == sizes[0]:
                     raise
-                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs {max(runs)}")
-                return runs
-            if run.run_s > self.plan.round_seconds and runs:
-                break
-            runs[n], before = run, run.run_s
-            if run.run_s * SUBSET_STEP > self.plan.round_seconds:
-                break
-        return runs
+                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
+
+        return slices.calibrated(sizes, self.plan.round_seconds, run)
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""
         self._ask(key, "peak_rss_bytes", False)
         begin = time.monotonic()
-        took = self._warm(key)
-        return slices.Run(took, time.monotonic() - begin)
+        self._prepare(key)
+        prepared = time.monotonic()
+        run = slices.Run(self._warm(key), time.monotonic() - prepared, prepared - begin)
+        self.conductor.drop(key, self.path)
+        return run
 
     def _find_exact_scores(self):
         """Exact scores of the pairs that are raced, under every objective that is verified."""
