@@ -1,5 +1,7 @@
 """Gap-affine alignment on the GPU: right in the simulator, and on a GPU in agreement with the CPU."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from wfa_kernels import Affine
 from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_strips import RATES
+from wfa_kernels.cuda.levels import Levels
 
 #: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
 PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
@@ -120,6 +123,26 @@ def test_the_rate_is_that_of_the_least_work():
 
 
 @pytest.mark.slow
+def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so():
+    design = AffineDesign((2, 3, 1))
+    levels = Levels(design, len(design.NAMES), 10_000)
+    levels.begin(10_000, False, False)
+
+    def chosen(longest):
+        batch = SimpleNamespace(longest=longest, pairs=1000)
+        levels.choose(batch)
+        return batch
+
+    first = chosen(10_000)
+    assert (first.first_level, first.likely, first.trial) == (STRIPS, False, False), "no band is compiled to try it"
+    clean = np.zeros(len(RATES), np.int64)
+    clean[1] = 1000
+    design.learn(clean)
+    second = chosen(10_000)
+    assert second.first_level < STRIPS and second.likely
+    assert Levels(design, len(design.NAMES), 1000).first == 0
+
+
 def test_far_pairs_go_from_the_bands_to_the_strips():
     pairs = [mismatches(count, count + 4) for count in (193, 194, 400)]
     pairs += [(b"ACGT" * 3 + b"G" * 400, b"ACGT" * 3), (b"AC" * 6, b"T" * 830 + b"AC" * 5)]

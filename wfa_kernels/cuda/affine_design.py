@@ -28,6 +28,8 @@ _REACHES = (
     (4, 9), (4, 12), (4, 16), (8, 21), (8, 28), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512), (32, 2048)
 )  # fmt: skip
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
+#: Times the widest band that long pairs are.
+_LONG = 4
 #: Part of a batch's long pairs that may be left to a wider reach.
 _FEW_LONG_PAIRS = 0.03
 #: Work on a pair over its limit, as a multiple of that on a pair whose limit is its own rate: it takes several tries.
@@ -87,6 +89,12 @@ class AffineDesign(banded.Banded):
         """See design.Design. What is left of long pairs takes as long as all of them, be they few."""
         return super().tolerated_failures(level) if level < len(self.BANDS) else _FEW_LONG_PAIRS
 
+    def first_likely_level(self, longest):
+        """Strips for sequences much longer than the bands are wide: they tell the rate, and with it whether a band
+        would do; and the bands together take a minute to compile."""
+        bands = len(self.BANDS) if longest > _LONG * max(self.BANDS, default=0) else 0
+        return max(self.first_level, bands)
+
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
         widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)]
@@ -108,7 +116,7 @@ class AffineDesign(banded.Banded):
     def filling_pairs(self, longest, level):
         """Pairs with which a batch's kernel fills half of a GPU; see design.Design."""
         if level is None:
-            level = len(self.BANDS) if longest > 4 * self.BANDS[-1] else 0
+            level = self.first_likely_level(longest)
         if level < len(self.BANDS):
             return banded.FILLING_PAIRS // 2
         return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2

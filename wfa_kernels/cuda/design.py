@@ -11,7 +11,7 @@ class Design:
     the arrays); and ``scratch_words(pairs, longest, traced)``, the uint64 words of scratch memory for full speed.
     """
 
-    #: The kernel to begin with.
+    #: The first kernel that may be launched.
     first_level = 0
     #: Numbers that the kernels of a batch leave in row 0 of the queues for ``learn``.
     LEARNED = 0
@@ -42,6 +42,10 @@ class Design:
         level: where batches begin, None if that is not known yet.
         """
         return 0
+
+    def first_likely_level(self, longest):
+        """The first kernel to launch before it is known what such sequences need."""
+        return self.first_level
 
     def last_likely_level(self, longest):
         """The last kernel to launch before it is known what such sequences need."""

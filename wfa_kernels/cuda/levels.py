@@ -7,12 +7,12 @@ _FEW = 0.001
 class Levels:
     """The kernels of a design, and of the one beyond it, from the first one that a batch needs to the last.
 
-    design: a Design, of ``own`` kernels; count: of all kernels.
+    design: a Design, of ``own`` kernels; count: of all kernels. longest: sequence, in letters, to begin with.
     """
 
-    def __init__(self, design, count):
+    def __init__(self, design, count, longest):
         self.own, self.count, self._design = len(design.NAMES), count, design
-        self.first = design.first_level
+        self.first = design.first_likely_level(longest)
 
     def begin(self, longest, every, by_length):
         """Before a call with sequences of up to so many letters. every: launch every kernel for every batch.
@@ -37,7 +37,7 @@ class Levels:
             batch.first_level, batch.last_level = likely, max(self._last, min(likely + 1, self.own - 1))
             return
         batch.first_level, batch.last_level = self.first, self._last
-        batch.trial = self._try_lower and self.first > self._design.first_level
+        batch.trial = self._try_lower and self.first > self._design.first_likely_level(batch.longest)
         if batch.trial:
             batch.first_level, self._try_lower = self.first - 1, False
 

@@ -52,7 +52,7 @@ class Stream:
     def __init__(self, design, beyond, traced, pairs, letters, longest, memory):
         self.design, self.traced, self.letters, self.longest = design, traced, letters, longest
         share = int((1 - BATCHES_SHARE) * memory) // (2 if beyond else 1)
-        self.levels = Levels(design, levels_of(design, beyond))
+        self.levels = Levels(design, levels_of(design, beyond), longest)
         self.beyond = beyond(share) if beyond else None
         words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
         self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]
