@@ -19,11 +19,11 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
     patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
-    count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the gap-affine design's
-    kernels. strips: (threads of a pair, reach) of those in place of the design's. rate: of AffineDesign, to begin with.
+    count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the fast designs' kernels.
+    strips: (threads of a pair, reach) of those in place of the design's. rate: of BandsThenStrips, to begin with.
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches" (pairs of each), "rates" (of pairs that AffineDesign learned of)}. A
+    (of them, as the result has it), "batches" (pairs of each), "rates" (of pairs that BandsThenStrips learned of)}. A
     rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a
     name, or a dict of a PaperDesign's fields.
     """
@@ -71,7 +71,6 @@ def main():
     from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
     from wfa_kernels.cuda import (
-        affine_design,
         affine_wfa_design,
         aligner,
         by_length,
@@ -79,6 +78,7 @@ def main():
         pinned,
         registered,
         stream,
+        strips_design,
     )
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
@@ -92,27 +92,27 @@ def main():
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
-        affine_design.AffineDesign.filling_pairs = lambda self, longest, level: 0
-    affine_design.AffineDesign.first_level = request["first_level"]
+        strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level: 0
+    strips_design.BandsThenStrips.first_level = request["first_level"]
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:
-        affine_design.STRIPS = request["strips"]
-        affine_design.AffineDesign.likely_level = lambda self, longest: None
-    affine_design.AffineDesign.rate = request["rate"]
+        strips_design.STRIPS = request["strips"]
+        strips_design.BandsThenStrips.likely_level = lambda self, longest: None
+    strips_design.BandsThenStrips.rate = request["rate"]
     traced = request["scope"] == "cigar"
     rescued, batches, rates = [], [], []
-    send, learn = stream.Stream._send, affine_design.AffineDesign.learn
+    send, learn = stream.Stream._send, strips_design.BandsThenStrips.learn
 
     def watched(self, batch):
         batches.append(batch.pairs)
         send(self, batch)
 
     def listening(self, numbers):
-        rates.extend(np.repeat(affine_design.RATES, numbers).tolist())
+        rates.extend(np.repeat(strips_design.RATES, numbers).tolist())
         learn(self, numbers)
 
-    stream.Stream._send, affine_design.AffineDesign.learn = watched, listening
+    stream.Stream._send, strips_design.BandsThenStrips.learn = watched, listening
 
     def rescue(rows):
         rescued.extend(rows.tolist())

@@ -10,6 +10,7 @@ import pytest
 
 #: Penalties of the papers' affine tables, and the bands of the kernels for them.
 AFFINE, AFFINE_BANDS = (2, 3, 1), (64, 128, 192, 384)
+STRIPS = {"strips": AFFINE, "edit_strips": (1, 0, 1)}
 
 
 def ptxas_path():
@@ -59,14 +60,16 @@ def kernels():
         for band in AFFINE_BANDS:
             kernel = affine_bits.make_kernel(AFFINE, band, traced)
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
-        strips = affine_strips.make_forward(AFFINE, traced)
-        found[f"strips_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs)
+        for name, penalties in STRIPS.items():
+            strips = affine_strips.make_forward(penalties, traced)
+            found[f"{name}_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
-    back = affine_strips_back.make_backward(AFFINE)
-    found["strips_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
+    for name, penalties in STRIPS.items():
+        back = affine_strips_back.make_backward(penalties)
+        found[f"{name}_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
     return found
 
 
@@ -95,7 +98,8 @@ NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
-NAMES += ("global_False", "global_True", "strips_False", "strips_True", "strips_back", "wfa_band", "wfa_reduction")
+NAMES += tuple(f"{name}_{kind}" for name in STRIPS for kind in (False, True, "back"))
+NAMES += ("global_False", "global_True", "wfa_band", "wfa_reduction")
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,
@@ -104,6 +108,7 @@ MOST_REGISTERS = {
     "affine_192": 128,
     "affine_384": 255,
     "strips": 96,
+    "edit_strips": 96,
 }
 
 
@@ -124,7 +129,7 @@ def assembled(name, capability, folder, with_stamps=False):
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
-    if name in ("strips_False", "strips_True") and capability[0] == device.HOPPER:
+    if name.removesuffix("_False").removesuffix("_True") in STRIPS and capability[0] == device.HOPPER:
         command.append(f"-maxrregcount={affine_strips.HOPPER_REGISTERS}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import pytest
 from tests import cuda_simulator, gpu_cells, naive
 from wfa_kernels import Edit
 from wfa_kernels.cuda import device
+from wfa_kernels.cuda.banded_bpm import BANDS
 
 EDIT = (1, 0, 1)
 DESIGNS = ("fast", "paper")
@@ -95,8 +96,14 @@ def test_packed_letters_of_all_kinds(design):
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, "packed"), rescued)
 
 
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_strips(scope):
+    pairs = [*RAGGED, *random_pairs(6, [90, 120], seed=3), mismatches(70, 80), (b"A" * 5, b"C" * 100)]
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", first_level=len(BANDS)))
+
+
 @pytest.mark.slow
-def test_beyond_the_widest_band_the_kernel_in_global_memory_goes_on():
+def test_beyond_the_widest_band_strips_go_on():
     far = [mismatches(count, 260) for count in (255, 256)]
     check(far, cuda_simulator.align(*zip(*far, strict=True), "cigar", "fast"))
 

@@ -10,8 +10,8 @@ from numba import njit
 from wfa_kernels.cuda import by_length, device, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
-from wfa_kernels.cuda.banded_bpm import BandedBpm
 from wfa_kernels.cuda.buffers import letters_within
+from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
 from wfa_kernels.cuda.memory import GpuMemoryError
@@ -89,13 +89,13 @@ class _Way:
 
     @property
     def beyond(self):
-        return GlobalWfa if isinstance(self.penalties, Edit) else None
+        return GlobalWfa if isinstance(self.penalties, Edit) and self.design != FAST else None
 
     def kernels(self):
         if not isinstance(self.penalties, Edit):
             triple = self.penalties.triple
             return AffineDesign(triple) if self.design == FAST else AffineWfa(triple, self.design, self.heuristic)
-        return BandedBpm() if self.design == FAST else EditWfa(self.design)
+        return EditDesign() if self.design == FAST else EditWfa(self.design)
 
 
 def _align(pairs, way, rescue, every_level=False):

@@ -189,14 +189,6 @@ def make_kernel(band, traced):
     return banded.make_kernel(f"_bpm_{band}" + ("_traced" if traced else ""), band, traced, matrix)
 
 
-class BandedBpm(banded.Banded):
-    """The fast design of edit distance: one kernel a band, one thread a pair."""
-
-    BANDS = BANDS
-    NAMES = tuple(f"band {band}" for band in BANDS)
-
-    def kernel(self, band, traced):
-        return make_kernel(band, traced)
-
-    def words(self, band, longest):
-        return longest * (band // 32)
+def words(band, longest):
+    """uint64 words of ``columns`` that a pair of sequences of up to ``longest`` letters takes."""
+    return longest * (band // 32)

@@ -1,4 +1,4 @@
-"""Edit distance by the wavefront algorithm in global memory, one thread block per pair: for what no other kernel does.
+"""Edit distance by the wavefront algorithm in global memory, one thread block per pair: for what is beyond E128.
 
 Recurrence: that of edit_wfa. Its vectors hold one operation an edit for every diagonal, so a block keeps O(E^2) of them
 in shared memory; here every cell of every wavefront leaves one byte in global memory, the operation that leads there,
@@ -129,7 +129,7 @@ def make_kernel(traced):
 
 
 class GlobalWfa:
-    """The last kernels of every design (see design.Design); they take device memory when first launched.
+    """The last kernels of the papers' design (see design.Design); they take device memory when first launched.
 
     most_bytes: of device memory for its operations.
     """

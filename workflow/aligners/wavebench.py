@@ -20,7 +20,10 @@ _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 _HEURISTICS = {"band": StaticBand(32), "reduction": WavefrontReduction()}
 _NO_HEURISTIC = "its heuristics are for gap-affine alignment"
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
-_GPU_TOOLS = {Edit: ("banded_bpm", "edit_wfa_global"), Affine: ("affine_", "instructions", "gates")}
+_GPU_TOOLS = {
+    Edit: ("banded_bpm", "edit_design", "edit_wfa_global"),
+    Affine: ("affine_bits", "affine_forward", "affine_design", "affine_wfa"),
+}
 #: What brings a batch where it shall lie.
 _BRING = {
     "pinned": wfa_kernels.pin_pairs,

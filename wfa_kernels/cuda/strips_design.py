@@ -1,0 +1,183 @@
+"""What the fast designs have in common: narrow bands one thread a pair, then strips, several threads a pair."""
+
+import numpy as np
+
+from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.cuda import banded
+from wfa_kernels.cuda.affine_strips import (
+    BLOCK,
+    CHUNK,
+    LETTER_BITS,
+    RATES,
+    TOLERANCE,
+    make_forward,
+    make_functions,
+)
+from wfa_kernels.cuda.affine_strips_back import make_backward
+
+#: (threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a limit
+#: costs twice; the last holds whole matrices of the longest pairs. A third of the reach in threads is kept busy.
+_REACHES = (
+    (4, 9), (4, 12), (4, 16), (8, 21), (8, 28), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512), (32, 2048)
+)  # fmt: skip
+STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
+#: Times the widest band that long pairs are.
+_LONG = 8
+#: Part of a batch's long pairs that may be left to a wider reach.
+_FEW_LONG_PAIRS = 0.03
+#: Work on a pair over its limit, as a multiple of that on a pair whose limit is its own rate: it takes several tries.
+_TRIES = 4
+#: What is left of a batch takes so many times as long as the batch, be it few pairs.
+_FEW_LEFT = 2
+#: A rate so little too high stays: the highest of few pairs is below that of many.
+_SLACK = 0.9
+#: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
+_WARPS = 2640
+
+
+class BandsThenStrips(banded.Banded):
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend). bands: diagonals of each band; without one there
+    are no strips either.
+
+    rate: by which pairs are tried first, of affine_strips.RATES: about the best one for the batches of a call so far,
+    and until one is done for the call before. 0: not known yet.
+    """
+
+    LEARNED = len(RATES)
+    #: Pairs that a batch for the bands is to have at least.
+    BAND_PAIRS = 0
+    rate = 0
+
+    def __init__(self, penalties, bands):
+        self.penalties = penalties
+        self.begin()
+        _, self._gap_open, self._gap_extend = make_cell(*penalties).triple
+        self.BANDS = bands
+        strips = [f"strips of {threads} threads, reach {reach}" for threads, reach in STRIPS] if bands else []
+        self.NAMES = (*(f"band {band}" for band in bands), *strips)
+
+    def scratch_words(self, pairs, longest, traced):
+        """For the bands; for as many pairs in the likely strips as fill the GPU; for one pair in all others."""
+        last = max(len(self.BANDS), self.last_likely_level(longest)) - len(self.BANDS)
+        wanted = [super().scratch_words(pairs, longest, traced)]
+        for level, (threads, reach) in enumerate(STRIPS):
+            groups = min(-(-pairs * threads // BLOCK), _WARPS) if level <= last else 1
+            words = self._pair_words(threads, reach, longest, traced)
+            wanted.append(groups * (BLOCK // threads) * words // 2 + 1)
+        return max(wanted)
+
+    def tolerated_failures(self, level):
+        """See design.Design. What is left of long pairs takes as long as all of them, be they few."""
+        return super().tolerated_failures(level) if level < len(self.BANDS) else _FEW_LONG_PAIRS
+
+    def first_likely_level(self, longest):
+        """Strips for sequences much longer than the bands are wide: they tell the rate, and with it whether a band
+        would do; and the bands together take a minute to compile."""
+        bands = len(self.BANDS) if longest > _LONG * max(self.BANDS, default=0) else 0
+        return max(self.first_level, bands)
+
+    def last_likely_level(self, longest):
+        """The first band half as wide as the sequences are long: kernels take seconds to compile."""
+        widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)]
+        return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
+
+    def likely_level(self, longest):
+        """See design.Design: the first one that is certain of what such pairs cost by the rate so far."""
+        if not self.rate:
+            return None
+        away = self._away(longest)
+        enough = (2 * away + 2 <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)))
+        return next((level for level, holds in enumerate(enough) if holds), len(self.NAMES) - 1)
+
+    def _away(self, longest):
+        """Diagonals to each side of the final one that a path below the likely limit of such a pair may reach."""
+        likely = TOLERANCE + (2 * longest * self.rate >> LETTER_BITS)
+        return max(0, likely - 2 * self._gap_open) // (2 * self._gap_extend) + 1
+
+    def filling_pairs(self, longest, level):
+        """See design.Design. Those with which a batch's strips fill half of a GPU."""
+        if level is None:
+            level = self.first_likely_level(longest)
+        if level < len(self.BANDS):
+            return self.BAND_PAIRS
+        return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2
+
+    def begin(self):
+        """See design.Design."""
+        self._pairs, self._batches = np.zeros(len(RATES), np.int64), 0
+
+    def learn(self, numbers):
+        """See design.Design. numbers: of a batch's pairs by their place in RATES."""
+        self._pairs += numbers
+        self._batches += 1
+        if self._pairs.any():
+            best = _best_rate(self._pairs, self._batches)
+            self.rate = self.rate if _SLACK * self.rate < best < self.rate else best
+
+    def counts(self, level):
+        """See design.Design: the strips count."""
+        return level >= len(self.BANDS)
+
+    def forget(self):
+        """See design.Design."""
+        self.begin()
+        self.rate = 0
+
+    def launch(self, level, queue, after, batch, traced):
+        """Launch the kernels of a level."""
+        if level < len(self.BANDS):
+            super().launch(level, queue, after, batch, traced)
+        else:
+            self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
+
+    def _launch_strips(self, threads, reach, queue, after, batch, traced):
+        """Launch both kernels, on as many pairs at a time as there is scratch memory for.
+
+        Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
+        """
+        words, launch = batch.slot.scratch_words, batch.slot.launch
+        rate = self.rate if queue < 0 else 0  # what waits was over a limit already
+        reach = _capped(reach, batch.longest)
+        if rate:
+            reach = min(reach, self._away(batch.longest) // CHUNK + 2)
+        part = self._pair_words(threads, reach, batch.longest, traced)
+        group = BLOCK // threads
+        room = words.size // part // group * group
+        if not room:
+            reach, room = -1, batch.pairs
+        room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
+        for first in range(0, batch.pairs, room):
+            count = min(room, batch.pairs - first)
+            launch(
+                make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
+                count, threads, reach, rate, batch.slot.scores, words, part,
+            )  # fmt: skip
+            if traced and reach >= 0:
+                launch(
+                    make_backward(self.penalties), -(-count // BLOCK), BLOCK, *batch.input, queue, first, count, reach,
+                    *batch.output, words, part,
+                )  # fmt: skip
+
+    def _pair_words(self, threads, reach, longest, traced):
+        """uint32 words that are kept of a pair of sequences of up to ``longest`` letters."""
+        strips = -(-longest // CHUNK)
+        kept = strips if traced else min(strips, threads + 1)
+        chunks = 2 * _capped(reach, longest) + 2
+        return max(1, kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1))
+
+
+def _best_rate(pairs, batches):
+    """Of RATES, with which pairs like those so far take the least work; 0 where that is none.
+
+    pairs: int64[len(RATES)], of so many batches, by their own rate. Work on a pair grows as its limit does.
+    """
+    left, their_rates = (np.sum(of_each) - np.cumsum(of_each) for of_each in (pairs, pairs * RATES))
+    batches_with_any = np.minimum(1, left / batches)
+    work = np.multiply(RATES, pairs.sum()) * (1 + _FEW_LEFT * batches_with_any) + _TRIES * their_rates
+    best = int(np.argmin(work))
+    return RATES[best] if best < len(RATES) - 1 else 0
+
+
+def _capped(reach, longest):
+    """No further than what holds the whole matrix."""
+    return min(reach, 3 * longest // (2 * CHUNK) + 2)
