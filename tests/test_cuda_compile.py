@@ -122,7 +122,9 @@ def assembled(name, capability, folder, with_stamps=False):
     if with_stamps:
         kernel = stamps.stamped(kernel)
         signature = (types.int64[::1], types.int64[::1], types.int32[::1], types.int64, *signature)
+    known_by = cache_key(kernel)
     ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
+    assert cache_key(kernel) == known_by, "Numba's cache would not find it again"
     assert with_stamps == ("%globaltimer" in ptx)
     target = "sm_{}{}".format(*capability)
     assert f".target {target}" in ptx
@@ -134,6 +136,13 @@ def assembled(name, capability, folder, with_stamps=False):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr
+
+
+def cache_key(kernel):
+    """What Numba's cache knows a kernel by besides its code: all that its function refers to."""
+    from numba.cuda.serialize import dumps
+
+    return dumps([cell.cell_contents for cell in kernel.py_func.__closure__ or ()])
 
 
 def check(said, most_registers):

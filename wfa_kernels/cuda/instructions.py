@@ -1,4 +1,8 @@
-"""Single instructions, and circuits of them, for kernels: they compile faster and better than Python's operators."""
+"""Single instructions, and circuits of them, for kernels: they compile faster and better than Python's operators.
+
+LLVM's types are made where they are used: they change with their use, and Numba's cache of compiled kernels, which
+knows a kernel by all that it refers to, would not find one again that refers to them.
+"""
 
 import time
 from functools import cache
@@ -28,10 +32,9 @@ def make_funnel():
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    word = ir.IntType(32)
-
     def funnel(typing_context, low, high, shift):
         def generate(context, builder, signature, arguments):
+            word = ir.IntType(32)
             kind = ir.FunctionType(word, [word] * 3)
             return builder.call(ir.InlineAsm(kind, "shf.r.wrap.b32 $0, $1, $2, $3;", "=r,r,r,r"), arguments)
 
@@ -58,11 +61,11 @@ def _special_register(register, bits):
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    word, typed = ir.IntType(bits), {32: types.int32, 64: types.int64}[bits]
+    typed = {32: types.int32, 64: types.int64}[bits]
 
     def read(typing_context):
         def generate(context, builder, signature, arguments):
-            kind = ir.FunctionType(word, [])
+            kind = ir.FunctionType(ir.IntType(bits), [])
             moved = ir.InlineAsm(
                 kind, f"mov.u{bits} $0, %{register};", "=l,~{memory}" if bits == 64 else "=r,~{memory}", True
             )
@@ -97,11 +100,11 @@ def _intrinsic(gates, inputs, outputs, name):
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    word = ir.IntType(32)
     signature = types.UniTuple(types.uint32, len(outputs))(types.UniTuple(types.uint32, len(inputs)))
 
     def typed(typing_context, words):
         def generate(context, builder, signature, arguments):
+            word = ir.IntType(32)
             known = {ZERO: word(0), ONE: word(_WORD)}
             known |= {signal: builder.extract_value(arguments[0], i) for i, signal in enumerate(inputs)}
             for gate in gates:
