@@ -13,7 +13,16 @@ from tests.judging import answer, check, nothing
 from wfa_kernels import Affine, Edit, PairBatch
 from wfa_kernels.result import OK, OUT_OF_MEMORY, UNSUPPORTED
 from workflow import aligners
-from workflow.aligners import Job, ToolConfigError, ToolMissing, _library, _native, external, parasail_native
+from workflow.aligners import (
+    Job,
+    ToolConfigError,
+    ToolMissing,
+    _library,
+    _native,
+    external,
+    parasail_native,
+    wavebench_gpu,
+)
 from workflow.aligners import parasail as parasail_adapter
 from workflow.aligners import wfa2lib as wfa2lib_adapter
 from workflow.aligners._native import NativeAdapter
@@ -212,6 +221,26 @@ def test_own_kernels_declare_the_files_they_use_and_no_others():
             modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
             names = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith("wfa_kernels.cpu.")}
             assert names <= sources, path
+
+
+def test_pairs_are_page_locked_once_for_both_scopes(monkeypatch):
+    sizes = []
+
+    def pin(pairs):
+        sizes.append(len(pairs))
+        return list(pairs.patterns())
+
+    monkeypatch.setitem(wavebench_gpu._BRING, "pinned", pin)
+    monkeypatch.setattr(wavebench_gpu, "_brought", wavebench_gpu.Brought())
+    other = PairBatch(
+        *(array.copy() for array in (BATCH.pattern, BATCH.pattern_offsets, BATCH.text, BATCH.text_offsets))
+    )
+    for pairs in (BATCH[:2], BATCH[:9], BATCH[:9], BATCH[:3], BATCH[:9], BATCH[1:10], BATCH, other, BATCH):
+        adapter = wavebench_gpu.WavebenchGpu(Edit, "fast")
+        adapter.prepare(pairs, None)
+        assert adapter._pairs == pairs.patterns()
+    whole = len(BATCH)
+    assert sizes == [2, 9, 3, 9, whole, whole, whole]
 
 
 @pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])

@@ -1,0 +1,142 @@
+"""This project's own GPU kernels: two designs for each kind of penalties, from several kinds of memory."""
+
+import wfa_kernels
+from wfa_kernels import Affine, Edit, PaperDesign
+from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, Adapter, ToolMissing
+from workflow.aligners.wavebench import HEURISTICS, imported
+
+#: Threads per block of the papers' design that are raced (journal Table 4).
+_BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
+#: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
+_GPU_TOOLS = {
+    Edit: ("banded_bpm", "edit_design", "edit_wfa_global"),
+    Affine: ("affine_bits", "affine_forward", "affine_design", "affine_wfa"),
+}
+#: What brings a batch where it shall lie.
+_BRING = {
+    "pinned": wfa_kernels.pin_pairs,
+    "packed": wfa_kernels.pack_pairs,
+    "registered": wfa_kernels.register_pairs,
+}
+
+
+class Brought:
+    """The most pairs of a data set that this process has brought where they shall lie.
+
+    The cells of both scopes take the same ones, and page-locking ten million pairs takes seconds.
+    """
+
+    def __init__(self):
+        self._source, self._pairs, self._made = "", None, None
+
+    def take(self, pairs, source):
+        """The pairs where they shall lie; those of the cell before where it had the same ones."""
+        if source not in _BRING:
+            return pairs
+        alike = self._pairs is not None and source == self._source and _starts(pairs) == _starts(self._pairs)
+        if alike and len(pairs) == len(self._pairs):
+            return self._made
+        if alike and len(pairs) < len(self._pairs):  # a size that is tried
+            return _BRING[source](pairs)
+        self._pairs = self._made = None  # its memory comes back before more is taken
+        self._made = _BRING[source](pairs)
+        self._source, self._pairs = source, pairs
+        return self._made
+
+
+def _starts(pairs):
+    """Where the arrays of a batch begin: as long as it is kept, no other data set's lie there."""
+    arrays = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
+    return tuple(array.__array_interface__["data"][0] for array in arrays)
+
+
+_brought = Brought()
+
+
+class WavebenchGpu(Adapter):
+    """wfa_kernels.align() on the GPU by one of its designs.
+
+    penalties: Edit or Affine, what the tool computes. source: where the pairs lie when the clock starts: "pinned",
+    page-locked; "pageable", in ordinary arrays, as a caller has them; "packed", page-locked and packed to 2 bits;
+    "registered", page-locked in the data set's own mapping, in no experiment (docs/decisions/registered-input.md). One
+    tool under several ids: the samples differ in their quantity only. block_threads: of the papers' design, in place of
+    its own. heuristic: of the papers' design, a name of HEURISTICS, or None.
+    """
+
+    device = "cuda"
+    held_bytes_a_base, held_bytes_a_pair = 1, 50  # of letters page-locked once more the half, runs; offsets and scores
+
+    def __init__(self, penalties, design, source="pinned", block_threads=None, heuristic=None):
+        self.penalties, self.tool = penalties, f"wavebench-{penalties.__name__.lower()}"
+        self.variant = design if block_threads is None else f"{design}-t{block_threads}"
+        self.variant += f"-{heuristic}" if heuristic else ""
+        self.heuristic, self.exact = HEURISTICS.get(heuristic), heuristic is None
+        self.design = design if block_threads is None else PaperDesign(block_threads)
+        self.source, self.quantity = source, f"time_end_to_end_{source}"
+        self.input = "packed2" if source == "packed" else "ascii"
+
+    @property
+    def id(self):
+        """The tool, its design, and ``@pageable``, ``@packed`` or ``@registered``."""
+        return f"{self.tool}:{self.variant}" + ("" if self.source == "pinned" else f"@{self.source}")
+
+    @property
+    def sources(self):
+        """Every file of the GPU's side and what it imports of the library, but what only the other tool needs."""
+        kernels = [path.stem for path in (ROOT / "wfa_kernels/cuda").glob("*.py") if path.stem != "__init__"]
+        found = imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
+        others = [part for penalties, parts in _GPU_TOOLS.items() if penalties is not self.penalties for part in parts]
+        return tuple(path for path in found if not any(part in path for part in others))
+
+    def version(self):
+        """The library's version, where a GPU is usable."""
+        problem = wfa_kernels.gpu_problem()
+        if problem:
+            raise ToolMissing(f"no usable GPU: {problem}")
+        return wfa_kernels.__version__
+
+    def unsupported(self, job):
+        """Each tool has kernels for its own penalties."""
+        if isinstance(job.penalties, self.penalties):
+            return None
+        return "computes edit distance only" if self.penalties is Edit else "computes gap-affine alignment only"
+
+    def prepare(self, pairs, job):
+        """Page-lock the letters, or pack them, where they shall be."""
+        self._pairs, self._job = _brought.take(pairs, self.source), job
+
+    def run(self):
+        """One call for the batch."""
+        self._raw = wfa_kernels.align(
+            self._pairs,
+            self._job.penalties,
+            scope=self._job.scope,
+            device="cuda",
+            design=self.design,
+            device_memory=DEVICE_MEMORY_BYTES,
+            heuristic=self.heuristic,
+        )
+
+    def timings(self):
+        """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""
+        return self._raw.timings if self.source == "pinned" else {}
+
+    def peak_memory(self, reset):
+        """Page-locked and device memory of the library; see Adapter."""
+        return {f"peak_{kind}_bytes": size for kind, size in wfa_kernels.gpu_peak_memory(reset).items()}
+
+    def outputs(self):
+        """The result as it is."""
+        return self._raw
+
+
+def adapters():
+    """Two designs from page-locked and ordinary memory, further sources of the fast one, the papers' block sizes.
+
+    Those with a heuristic come last and are in no experiment: their recall is that of the CPU's.
+    """
+    designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
+    both = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
+    further = [WavebenchGpu(Edit, "fast", source) for source in ("packed", "registered")]
+    swept = [WavebenchGpu(Edit, "paper", block_threads=threads) for threads in _BLOCK_THREADS]
+    return both + further + swept + [WavebenchGpu(Affine, "paper", heuristic=name) for name in HEURISTICS]
