@@ -17,7 +17,10 @@ def arena(tmp_path, monkeypatch):
 
 
 def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():
-    assert [pairs_within(RUNS, slice_s) for slice_s in (2, 1.6, 1.5, 0.4, 0.1, 0.01)] == [16, 16, 4, 4, 1, 1]
+    within = [pairs_within(RUNS, SIZES, slice_s) for slice_s in (2, 1.6, 1.5, 0.4, 0.1, 0.01)]
+    assert within == [16, 16, 4, 4, 1, 1]
+    few = {1: RUNS[1], 256: Run(25.6, 30, 1)}
+    assert [pairs_within(few, SIZES, slice_s) for slice_s in (30, 7, 2, 0.2)] == [256, 64, 16, 1]
 
 
 def calibrate(seconds_of):
@@ -31,28 +34,28 @@ def calibrate(seconds_of):
 
     runs = calibrated(SIZES, 1, run)
     assert runs.keys() == {n for n in tried if seconds_of(n, tried.count(n)) is not None}
-    return tried, pairs_within(runs, 1) if runs else None
+    return tried, pairs_within(runs, SIZES, 1) if runs else None
 
 
 def test_sizes_that_a_call_on_few_pairs_shows_to_be_too_small_are_left_out():
-    assert calibrate(lambda n, _: n / 300) == ([1, 256], 256)
-    assert calibrate(lambda n, _: 0.01 + n / 5000) == ([1, 64, 1024, 4096], 4096)
+    assert calibrate(lambda n, _: n / 300) == ([1, 256, 256], 256)
+    assert calibrate(lambda n, _: 0.01 + n / 5000) == ([1, 64, 1024, 4096, 4096], 4096)
     assert calibrate(lambda n, _: 2) == ([1, 1], 1)
 
 
 def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_ones():
     assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 256, 64, 64, 16, 16], 16)
-    assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16], 16)
+    assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None) == ([1], None)
 
 
 def test_a_tool_that_compiles_for_a_size_is_timed_again():
     assert calibrate(lambda n, time: 3 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
-    assert calibrate(lambda n, time: 2 if time == 1 else n / 100)[1] == 64
+    assert calibrate(lambda n, time: 0.9 if n < 20 and time == 1 else n / 5000) == ([1, 1, 4096, 4096], 4096)
 
 
-def test_pairs_that_were_not_tried_cost_in_proportion():
-    assert [cost_s(RUNS, n, 1, 0) for n in (1, 3, 4, 16)] == [0.2, 0.6, 0.6, 2.0]
+def test_pairs_that_were_not_tried_cost_what_lies_between():
+    assert [cost_s(RUNS, n, 1, 0) for n in (1, 3, 4, 16)] == pytest.approx([0.2, 0.4667, 0.6, 2.0], abs=1e-4)
     assert cost_s(RUNS, 64, 1, 0) == 8.0
     assert cost_s(RUNS, 4, 8, 1) == pytest.approx(4.83) and cost_s(RUNS, 64, 2, 2) == pytest.approx(16.8)
 

@@ -90,9 +90,9 @@ class Race:
 
     def _cells(self, entries, slices_s):
         """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
-        records = {}
+        records, sizes = {}, subset_sizes(len(self.pairs))
         for key, (runs, record) in entries.items():
-            n = slices.pairs_within(runs, slices_s[self._device(key)]) if runs else 0
+            n = slices.pairs_within(runs, sizes, slices_s[self._device(key)]) if runs else 0
             records[replace(key, n=n)] = record
         block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
         further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]

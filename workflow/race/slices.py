@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-#: A run that takes so large a part of the slice, and so many times what one on fewer pairs tells, is timed again: a
-#: tool may compile for a size when it first meets it.
-_NEAR, _OUT_OF_PROPORTION = 0.25, 2
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -21,34 +19,48 @@ def calibrated(sizes, slice_s, run):
 
     sizes: numbers of pairs, ascending. run: gives the Run of a number of pairs, or None where the tool fails on them.
     Behind a size that fits, the next one is the largest that would fit if time grew as the pairs do: calls on few pairs
-    mostly show what a call costs besides. From one that does not fit it goes back a size.
+    mostly show what a call costs besides. From one that does not fit it goes back a size. A run that does not lead to
+    more pairs is made again: a tool may compile for a size when it first meets it, and a host may pause.
     """
     runs, at, fitting, over = {}, 0, -1, len(sizes)
+
+    def next_behind(found):
+        if found.run_s > slice_s:
+            return at
+        return max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
+
     while fitting < at < over:
-        n = sizes[at]
-        found = run(n)
-        expected = runs[sizes[fitting]].run_s * n / sizes[fitting] if fitting >= 0 else 0
-        if found and found.run_s > max(_NEAR * slice_s, _OUT_OF_PROPORTION * expected):
-            found = min(found, run(n) or found, key=lambda one: one.run_s)
+        found = run(sizes[at])
+        if found and next_behind(found) == at:
+            found = min(found, run(sizes[at]) or found, key=lambda one: one.run_s)
         if found:
-            runs[n] = found
+            runs[sizes[at]] = found
         if found and found.run_s <= slice_s:
-            fitting = at
-            at = max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * n), default=over)
+            fitting, at = at, next_behind(found)
         else:
             over, at = at, at - 1
     return runs
 
 
-def pairs_within(runs, slice_s):
-    """Most pairs that a cell runs within its slice; the fewest that it may where none fit. runs: {pairs: Run}."""
-    return max((n for n, run in runs.items() if run.run_s <= slice_s), default=min(runs))
+def pairs_within(runs, sizes, slice_s):
+    """Most pairs, of these sizes, that a cell runs within its slice; the fewest that it may where none fit.
+
+    runs: {pairs: Run}, from which the time of a size between two of them is told.
+    """
+    least, most = min(runs), max(runs)
+    return max((n for n in sizes if least <= n <= most and _told(runs, n, "run_s") <= slice_s), default=least)
 
 
 def cost_s(runs, n, rounds, prepared):
-    """Seconds of a cell on n pairs over some rounds, prepared so many times; on more than were tried, in proportion."""
-    known = min((tried for tried in runs if tried >= n), default=max(runs))
-    return (rounds * runs[known].all_s + prepared * runs[known].prepare_s) * max(1, n / known)
+    """Seconds of a cell on n pairs over some rounds, prepared so many times."""
+    return rounds * _told(runs, n, "all_s") + prepared * _told(runs, n, "prepare_s")
+
+
+def _told(runs, n, quantity):
+    """A quantity of a cell on n pairs: in between those of two runs, beyond the last in proportion."""
+    tried = sorted(runs)
+    seconds = [getattr(runs[one], quantity) for one in tried]
+    return float(np.interp(n, tried, seconds)) * max(1, n / tried[-1])
 
 
 def shortened(slice_s, least_s, budget_s, costs_s):
