@@ -53,7 +53,13 @@ def test_wider_bands_take_what_a_band_can_not_certify():
 STRIPS = 4
 
 
-@pytest.mark.parametrize(("scope", "penalties"), [("score", (2, 3, 1)), ("cigar", (2, 3, 1)), ("cigar", (5, 9, 3))])
+@pytest.mark.parametrize(
+    ("scope", "penalties"),
+    [
+        ("cigar", (2, 3, 1)),
+        *(pytest.param(*other, marks=pytest.mark.slow) for other in (("score", (2, 3, 1)), ("cigar", (5, 9, 3)))),
+    ],
+)
 def test_strips_agree_with_naive(scope, penalties):
     pairs = [*RAGGED[:9], *random_pairs(5, (90, 96, 97, 129), seed=4), (b"A" * 130, b"T" * 70)]
     pairs += [(b"C" * 20 + b"ACGT" * 8, b"ACGT" * 8), (b"ACGT" * 9, b"ACGT" * 9 + b"G" * 90)]
@@ -63,7 +69,7 @@ def test_strips_agree_with_naive(scope, penalties):
 
 @pytest.mark.parametrize(
     ("threads", "scope", "penalties"),
-    [(2, "cigar", (2, 3, 1)), pytest.param(4, "score", (4, 6, 2), marks=pytest.mark.slow)],
+    [pytest.param(2, "cigar", (2, 3, 1), marks=pytest.mark.slow), (4, "score", (4, 6, 2))],
 )
 def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
     """Reaches of 2 and 4 chunks certify costs below 2o + e * 130 and 258, less those of unequal lengths."""
@@ -143,6 +149,7 @@ def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so
     assert Levels(design, len(design.NAMES), 1000).first == 0
 
 
+@pytest.mark.slow
 def test_far_pairs_go_from_the_bands_to_the_strips():
     pairs = [mismatches(count, count + 4) for count in (193, 194, 400)]
     pairs += [(b"ACGT" * 3 + b"G" * 400, b"ACGT" * 3), (b"AC" * 6, b"T" * 830 + b"AC" * 5)]

@@ -100,6 +100,9 @@ NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in 
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
 NAMES += tuple(f"{name}_{kind}" for name in STRIPS for kind in (False, True, "back"))
 NAMES += ("global_False", "global_True", "wfa_band", "wfa_reduction")
+#: Five seconds and more.
+LONG_TO_COMPILE = [f"affine_{band}_{traced}" for band in (192, 384) for traced in (False, True)]
+LONG_TO_COMPILE += ["affine_128_True", "wfa_wide_True", "wfa_band", "wfa_reduction", "edit_strips_back"]
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,
@@ -156,7 +159,7 @@ def test_all_kernels_are_named():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if "384" in name else name for name in NAMES]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG_TO_COMPILE else name for name in NAMES]
 )
 def test_assembles_for_hopper_without_spills(name, tmp_path):
     check(assembled(name, (9, 0), tmp_path), MOST_REGISTERS.get(name.rpartition("_")[0], 64))

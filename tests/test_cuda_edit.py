@@ -82,7 +82,7 @@ def test_other_letters_are_handed_back(design):
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("limit", [32, 64, pytest.param(128, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [32, *(pytest.param(limit, marks=pytest.mark.slow) for limit in (64, 128))])
 def test_at_the_limits(design, limit):
     pairs = [mismatches(limit + more, limit + 5) for more in (-1, 0, 1)]
     pairs += [(b"ACGT" * 3 + b"G" * (limit + more), b"ACGT" * 3) for more in (-1, 0, 1)]
@@ -96,7 +96,7 @@ def test_packed_letters_of_all_kinds(design):
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, "packed"), rescued)
 
 
-@pytest.mark.parametrize("scope", ["score", "cigar"])
+@pytest.mark.parametrize("scope", [pytest.param("score", marks=pytest.mark.slow), "cigar"])
 def test_strips(scope):
     pairs = [*RAGGED, *random_pairs(6, [90, 120], seed=3), mismatches(70, 80), (b"A" * 5, b"C" * 100)]
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", first_level=len(BANDS)))
@@ -114,6 +114,7 @@ def test_a_call_after_far_pairs_aligns_near_ones():
     check(RAGGED[:8], cuda_simulator.align(*zip(*RAGGED[:8], strict=True), "cigar", "fast", letters=300, before=far))
 
 
+@pytest.mark.slow
 def test_a_band_that_fails_too_often_is_left_out():
     pairs = [mismatches(40, 50)] * 24
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", letters=200)

@@ -97,9 +97,11 @@ def test_a_band_around_unlike_lengths_that_is_wide_enough_for_a_bound():
     ("heuristic", "penalties", "scope", "design"),
     [
         (("StaticBand", 0), (9, 1, 2), "score", "paper"),
-        (("StaticBand", 2), (2, 3, 1), "cigar", {"central_diagonals": 3}),
+        pytest.param(("StaticBand", 2), (2, 3, 1), "cigar", {"central_diagonals": 3}, marks=pytest.mark.slow),
         (("WavefrontReduction", 1, 0), (2, 3, 1), "cigar", "paper"),
-        (("WavefrontReduction", 2, 1), (4, 6, 2), "score", {"central_diagonals": 3}),
+        pytest.param(
+            ("WavefrontReduction", 2, 1), (4, 6, 2), "score", {"central_diagonals": 3}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_simulator_agrees_with_the_reference(heuristic, penalties, scope, design):
