@@ -128,7 +128,6 @@ def test_the_rate_is_that_of_the_least_work():
     assert design.rate == 0
 
 
-@pytest.mark.slow
 def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so():
     design = AffineDesign((2, 3, 1))
     levels = Levels(design, len(design.NAMES), 10_000)
