@@ -23,9 +23,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     strips: (threads of a pair, reach) of those in place of the design's. rate: of BandsThenStrips, to begin with.
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches" (pairs of each), "rates" (of pairs that BandsThenStrips learned of)}. A
-    rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a
-    name, or a dict of a PaperDesign's fields.
+    (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
+    "rates" (of pairs that BandsThenStrips learned of)}. A rescued pair is answered with score 1000 + row and CIGAR
+    ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -73,6 +73,7 @@ def main():
     from wfa_kernels.cuda import (
         affine_wfa_design,
         aligner,
+        batches,
         by_length,
         device,
         pinned,
@@ -91,7 +92,7 @@ def main():
     bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     if request["letters"]:
-        aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR = request["letters"], 16
+        aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level: 0
     strips_design.BandsThenStrips.first_level = request["first_level"]
     if request["by_length"]:
@@ -101,11 +102,12 @@ def main():
         strips_design.BandsThenStrips.likely_level = lambda self, longest: None
     strips_design.BandsThenStrips.rate = request["rate"]
     traced = request["scope"] == "cigar"
-    rescued, batches, rates = [], [], []
+    rescued, counts, host_packed, rates = [], [], [], []
     send, learn = stream.Stream._send, strips_design.BandsThenStrips.learn
 
     def watched(self, batch):
-        batches.append(batch.pairs)
+        counts.append(batch.pairs)
+        host_packed.append(sum(map(len, batch.source.planes)))
         send(self, batch)
 
     def listening(self, numbers):
@@ -127,7 +129,8 @@ def main():
         before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]
         aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], design, rescue)
         rescued.clear()
-        batches.clear()
+        counts.clear()
+        host_packed.clear()
     name, *values = request["heuristic"] or [None]
     heuristic = getattr(heuristics, name)(*values) if name else None
     result = aligner.align_batch(pairs, penalties, request["scope"], design, rescue, heuristic=heuristic)
@@ -137,7 +140,8 @@ def main():
         "cigars": result.cigar_strings() if traced else None,
         "rescued": rescued,
         "count": result.rescued,
-        "batches": batches,
+        "batches": counts,
+        "host_packed": host_packed,
         "rates": rates,
     }
     json.dump(answer, sys.stdout)

@@ -43,7 +43,7 @@ def kernels():
     queues, output = (pairs, pairs), (numbers, words, words, words)
     odd = (words, words, places, pairs)
     found = {
-        "pack_letters": (packing.pack_letters, (long, pairs, long, pairs, long, long, *odd)),
+        "pack_letters": (packing.pack_letters, (long, pairs, pairs, long, pairs, pairs, long, long, *odd)),
         "place_pairs": (compaction.place_pairs, (pairs, words, types.uint32[:, ::1], table, numbers, *odd)),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
         "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),

@@ -95,7 +95,7 @@ def test_stamps_that_are_missing_are_an_error(changes):
 IN_THE_SIMULATOR = """
 import itertools, json, sys
 from types import SimpleNamespace
-from wfa_kernels import Affine, AlignError, PairBatch, align, watch_gpu_warps
+from wfa_kernels import Affine, AlignError, PairBatch, align, pin_pairs, watch_gpu_warps
 from wfa_kernels.cuda import aligner, launching, spans, stamps
 from workflow.profile import occupancy
 
@@ -115,6 +115,7 @@ spans.Timings.spans = lambda self: [("time_h2d", 0, 0.0, 1e-6), ("time_pack", 0,
 spans.Timings.kernels = lambda self: [(0, 9, 2e-6, 3e-6)]
 found = occupancy.measure(sys.argv[1], 9, lambda line: None)
 
+batch = pin_pairs(batch)  # as measure() has it: the GPU packs the letters
 plain = align(batch, Affine(2, 3, 1), scope="cigar", device="cuda")
 with watch_gpu_warps(most_warps=4) as watch:
     watched = align(batch, Affine(2, 3, 1), scope="cigar", device="cuda")

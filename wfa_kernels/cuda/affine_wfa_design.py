@@ -61,6 +61,8 @@ class Share:
 class AffineWfa(Design):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign. heuristic: or None."""
 
+    HOST_PACKS = False
+
     def __init__(self, penalties, choice, heuristic=None):
         self.unit = gcd(*penalties)
         self.triple = tuple(penalty // self.unit for penalty in penalties)

@@ -6,16 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot
+from wfa_kernels.cuda import host_packing
+from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot, Source
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 
-#: Ordinary memory is brought into page-locked memory by several threads: one does not keep up with the wire.
+#: Letters are packed, and ordinary memory is brought into page-locked memory, by several threads: one does not keep up
+#: with the wire.
 _THREADS = 8
 #: Letters, and lengths, that a thread brings at a time.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
+#: Part of a batch's page-locked letters that the host packs while the others cross the wire, and fewest letters of a
+#: batch, on each side, for which the threads' work is worth what starting it takes. More than that part, and they and
+#: the copy engine get into each other's way at the host's memory.
+_SHARE, _LEAST_TO_SHARE = 3 / 8, 1 << 25
+#: Fewest letters that a thread packs at a time.
+_PACKED_AT_A_TIME = 1 << 20
 
 
 @njit(nogil=True, cache=True)
@@ -47,12 +55,13 @@ class Batcher:
     """Cuts pairs into batches for these slots.
 
     pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. longest: most letters of a
-    sequence. longest_seen: of all sequences so far.
+    sequence. longest_seen: of all sequences so far. host_packs: the host packs letters, all that must be brought into
+    page-locked memory and a part of those that are there.
     """
 
-    def __init__(self, slots, pairs, letters, longest):
+    def __init__(self, slots, pairs, letters, longest, host_packs):
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
-        self._threads = ThreadPoolExecutor(_THREADS)
+        self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
 
     def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
@@ -70,7 +79,7 @@ class Batcher:
                 draft = self._draft(sides, letters, stop, number + 1)  # its lengths come while this one is used
                 _put_places(sides, start, stop, packed, slot.staged_shape)
                 self.longest_seen = max(self.longest_seen, longest)
-                yield Batch(number, start, stop, longest, slot, *self._stage(pairs, start, stop, slot), packed)
+                yield Batch(number, start, stop, longest, slot, self._source(pairs, start, stop, slot))
             else:
                 skipped.append(start)
                 draft = self._draft(sides, letters, start + 1, number)
@@ -107,22 +116,35 @@ class Batcher:
         ends = offsets[start + 1 : start + 1 + self.pairs]
         return max(start + 1, start + int(np.searchsorted(ends, offsets[start] + letters, side="right")))
 
-    def _stage(self, pairs, start, stop, slot):
-        """(page-locked letters of patterns and texts, the copies under way to fill them)."""
+    def _source(self, pairs, start, stop, slot):
+        """The letters of the pairs start .. stop, on their way to page-locked memory or there."""
         bounds = [(int(offsets[start]), int(offsets[stop])) for offsets in (pairs.pattern_offsets, pairs.text_offsets)]
         if isinstance(pairs, PackedPairs):
             parts = zip(pairs.planes, bounds, strict=True)
-            return tuple(planes[first // LETTERS : -(-last // LETTERS)] for planes, (first, last) in parts), []
-        if isinstance(pairs, PinnedPairs):
-            return _letters(pairs, bounds), []
+            return Source(tuple(planes[first // LETTERS : -(-last // LETTERS)] for planes, (first, last) in parts))
+        ordered, locked = isinstance(pairs, LongestFirst), isinstance(pairs, PinnedPairs)
+        large = min(last - first for first, last in bounds) >= _LEAST_TO_SHARE
+        if self._host_packs and (large if locked else not ordered):
+            return self._packed(_letters(pairs, bounds), slot, _SHARE if locked else 1)
+        if locked:
+            return Source(letters=_letters(pairs, bounds))
         staged = tuple(
             buffer[: last - first] for buffer, (first, last) in zip(slot.stage(self.letters), bounds, strict=True)
         )
-        if isinstance(pairs, LongestFirst):
-            copies = pairs.copies(start, stop, staged)
-        else:
-            copies = _copies(_letters(pairs, bounds), staged)
-        return staged, [self._threads.submit(*copy) for copy in copies]
+        copies = pairs.copies(start, stop, staged) if ordered else _copies(_letters(pairs, bounds), staged)
+        return Source(letters=staged, staging=[self._threads.submit(*copy) for copy in copies], locked=False)
+
+    def _packed(self, letters, slot, share):
+        """Source of these letters, a share of which the host packs."""
+        planes, odd, rest, staging = [], [], [], []
+        for flat, buffers in zip(letters, slot.stage_packed(self.letters), strict=True):
+            cut = len(flat) if share == 1 else int(share * len(flat)) // host_packing.BLOCK * host_packing.BLOCK
+            words = tuple(buffer[: -(-cut // LETTERS)] for buffer in buffers)
+            staging += [self._threads.submit(host_packing.pack, *piece) for piece in _pieces(flat[:cut], *words)]
+            planes.append(words[0])
+            odd.append(words[1])
+            rest.append(flat[cut:])
+        return Source(planes, odd, rest, staging)
 
 
 def _letters(pairs, bounds):
@@ -135,6 +157,16 @@ def _copies(sources, targets):
     for target, source in zip(targets, sources, strict=True):
         for at in range(0, len(source), _LETTERS_AT_A_TIME):
             yield np.copyto, target[at : at + _LETTERS_AT_A_TIME], source[at : at + _LETTERS_AT_A_TIME]
+
+
+def _pieces(letters, planes, odd):
+    """Yield what each of half of the threads packs: (letters, their planes, their odd ones)."""
+    blocks = -(-max(_PACKED_AT_A_TIME, -(-len(letters) // (_THREADS // 2))) // host_packing.BLOCK)
+    size, words = blocks * host_packing.BLOCK, blocks * host_packing.BLOCK // LETTERS
+    for piece in range(-(-len(letters) // size)):
+        part = letters[piece * size : (piece + 1) * size]
+        part.flags.writeable = False  # as letters of a mapped file are: compiled once for both
+        yield part, *(out[piece * words : (piece + 1) * words] for out in (planes, odd))
 
 
 def _put_places(sides, start, stop, packed, shape):

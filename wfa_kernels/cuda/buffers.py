@@ -1,5 +1,6 @@
 """What a batch in flight has of the GPU: buffers, a CUDA stream for its kernels, events."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,7 @@ class Slot:
         self.scratch = device_array(scratch_words, np.uint64)
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
-        self.staged = None
+        self.staged = self.staged_planes = None
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
@@ -58,6 +59,35 @@ class Slot:
             self.staged = [pinned_array(letters, np.uint8) for _ in range(2)]
         return self.staged
 
+    def stage_packed(self, letters):
+        """[(planes, odd)], two times, page-locked: for the letters of a batch that the host packs."""
+        if self.staged_planes is None:
+            words = -(-letters // LETTERS)
+            self.staged_planes = [(pinned_array(words, np.uint64), pinned_array(words, np.uint32)) for _ in range(2)]
+        return self.staged_planes
+
+
+@dataclass
+class Source:
+    """The letters of a batch on the host, page-locked or soon to be; each of these for the patterns and for the texts.
+
+    planes: uint64[...], the first letters, packed. odd: uint32[...] to go with them.
+    letters: uint8[...], the letters behind those, as ASCII. locked: they are page-locked and there, not staged.
+    staging: futures of what fills the other arrays, each with whether it found letters without a code to pack.
+    """
+
+    planes: Sequence = (np.empty(0, np.uint64),) * 2
+    odd: Sequence = (np.empty(0, np.uint32),) * 2
+    letters: Sequence = (np.empty(0, np.uint8),) * 2
+    staging: Sequence = ()
+    locked: bool = True
+    strange: bool = False  # letters without a code are among the packed ones
+
+    def wait(self):
+        """Until all arrays are filled."""
+        found = [done.result() for done in self.staging]
+        self.strange = any(found)
+
 
 @dataclass
 class Batch:
@@ -68,9 +98,7 @@ class Batch:
     stop: int
     longest: int
     slot: Slot
-    sources: tuple  # letters of its patterns and of its texts, or their planes, page-locked or soon to be
-    staging: list  # copies into page-locked memory under way
-    packed: bool  # sources are planes
+    source: "Source"
     first_level: int = 0
     last_level: int = 0
     trial: bool = False  # it begins a level lower than it would, to see whether that is enough

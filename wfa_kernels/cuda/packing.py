@@ -1,5 +1,7 @@
 """Letters in two bits each, as bit planes: packed on the GPU from ASCII (thesis section 3.2.2), read by every kernel.
 
+host_packing makes the same on the host.
+
 The code of a letter is bits 1 and 2 of its ASCII byte: A 00, C 01, T 10, G 11. Of 32 letters in a row, one uint64 of
 ``planes`` holds the low code bits in its low half and the high code bits in its high half, bit q for letter q. The
 letters of a batch lie end to end, with LEAD letters before the first: a kernel may read past both ends of a sequence,
@@ -47,8 +49,8 @@ def _nibble(bits):
 
 
 @cuda.jit(device=True, inline="always")
-def _pack_word(letters, w, planes, odd):
-    """Pack 32 letters; whether one of them has no code."""
+def _pack_word(letters, w, planes, odd, first):
+    """Pack 32 letters into word ``first`` + w; whether one of them has no code."""
     plane_0, plane_1, strange = uint32(0), uint32(0), uint32(0)
     for q in range(2 * _WORDS):
         eight = letters[int64(_WORDS) * w + int64(q >> 1)]
@@ -60,27 +62,29 @@ def _pack_word(letters, w, planes, odd):
             for byte in range(4):
                 if (wrong >> uint32(8 * byte)) & uint32(0xFF) != uint32(0):
                     strange |= uint32(1) << uint32(4 * q + byte)
-    planes[int64(LEAD_WORDS) + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
-    odd[int64(LEAD_WORDS) + w] = strange
+    planes[first + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
+    odd[first + w] = strange
     return strange != uint32(0)
 
 
 @cuda.jit
 def pack_letters(
-    pattern, pattern_words, text, text_words, pattern_planes, text_planes, pattern_odd, text_odd, flag, batch
-):
-    """Pack the letters of a batch, one word a thread.
+    pattern, pattern_first, pattern_words, text, text_first, text_words,
+    pattern_planes, text_planes, pattern_odd, text_odd, flag, batch,
+):  # fmt: skip
+    """Pack the letters of a batch, or what the host has left of them, one word a thread.
 
     pattern, text: uint64[...], ASCII bytes end to end. pattern_words, text_words: number of words to make.
-    pattern_planes, text_planes: uint64[...], pattern_odd, text_odd: uint32[...], written from LEAD_WORDS on. flag:
-    int64[1], set to the number of the batch where a letter has no code (it may lie behind the last sequence).
+    pattern_planes, text_planes: uint64[...], pattern_odd, text_odd: uint32[...], written from LEAD_WORDS and, behind
+    that, from word pattern_first and text_first on. flag: int64[1], set to the number of the batch where a letter has
+    no code (it may lie behind the last sequence).
     """
     w = int64(cuda.blockIdx.x) * int64(PACK_THREADS) + int64(cuda.threadIdx.x)
     strange = False
     if w < pattern_words:
-        strange = _pack_word(pattern, w, pattern_planes, pattern_odd)
+        strange = _pack_word(pattern, w, pattern_planes, pattern_odd, int64(LEAD_WORDS) + pattern_first)
     elif w < pattern_words + text_words:
-        strange = _pack_word(text, w - pattern_words, text_planes, text_odd)
+        strange = _pack_word(text, w - pattern_words, text_planes, text_odd, int64(LEAD_WORDS) + text_first)
     if strange:
         flag[0] = batch
 

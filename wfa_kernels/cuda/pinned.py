@@ -74,7 +74,7 @@ def _packed(letters):
             break
         device.copy_in(ascii_there, np.ascontiguousarray(part), 0)
         packing.pack_letters[-(-count // packing.PACK_THREADS), packing.PACK_THREADS](
-            ascii_there, count, ascii_there, 0, planes_there, planes_there, odd_there, odd_there, flag, 1
+            ascii_there, 0, count, ascii_there, 0, 0, planes_there, planes_there, odd_there, odd_there, flag, 1
         )
         device.copy_out(planes[first : first + count], planes_there, packing.LEAD_WORDS, 0)
         device.copy_out(strange[:count], odd_there, packing.LEAD_WORDS, 0)

@@ -6,7 +6,8 @@ The copies in have one, those out that follow the kernels another, and those of 
 must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
 lengths as 16 bits (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size is
 known on the GPU only: the host waits for it two batches behind the copies, and then asks for the CIGARs. Letters come
-as ASCII, and are packed there, or packed already.
+as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought into
+page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
 """
 
 from collections import deque
@@ -30,7 +31,8 @@ ALL_PAIRS = -1
 #: Batches whose copies are under way before the host waits for one.
 _AHEAD = 2
 _BATCHES = 1 << 20
-_NO_BATCH = -1
+#: In place of a batch's number where the host has found letters without a code: what the flag holds when cleared.
+_FOUND_BEFORE = 0
 
 
 def levels_of(design, beyond):
@@ -57,7 +59,7 @@ class Stream:
         words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
         self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]
         most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
-        self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters), Spans()
+        self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS), Spans()
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(_BATCHES, np.int64)
 
@@ -81,15 +83,12 @@ class Stream:
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
         batches = self.batcher.batches(pairs, letters, skipped)
-        staged, sent = next(batches, None), None
+        staged, sent = self._next(batches), None
         while staged is not None or sent is not None:
             batch, sent = sent, staged
             if staged is not None:  # before the launches for the batch before: the wire must not wait for the host
-                if not sent.staging:
-                    self._send(sent)
-                staged = next(batches, None)  # its staging goes on meanwhile
-                if sent.staging:
-                    self._send(sent)
+                staged = self._next(batches)  # while the host packs the one that is sent, and then this one
+                self._send(sent)
             if batch is not None:
                 self._launch(batch)
                 self._fetch(batch, scores, ends)
@@ -108,19 +107,43 @@ class Stream:
                 ends[row] = ends[row - 1] if row else 0
         return np.sort(np.concatenate([np.empty(0, np.int64), *again]))
 
+    def _next(self, batches):
+        """The next batch, what need not be waited for on its way to the GPU; None after the last."""
+        batch = next(batches, None)
+        if batch is not None:
+            slot = batch.slot
+            slot.computed.wait(self.inward)
+            ended = self.spans.begin("time_h2d", batch, self.inward)
+            device.copy_in(slot.shape, slot.staged_shape[: batch.pairs + 2 * batch.blocks], self.inward)
+            if batch.source.locked:
+                self._send_letters(batch)
+            if not batch.source.staging:
+                self._send_planes(batch)
+            slot.arrived = ended()
+        return batch
+
     def _send(self, batch):
-        slot = batch.slot
-        for copy in batch.staging:
-            copy.result()
-        slot.computed.wait(self.inward)
+        """Send what the host packs or stages of a batch, when it is done."""
+        if not batch.source.staging:
+            return
+        batch.source.wait()
         ended = self.spans.begin("time_h2d", batch, self.inward)
-        device.copy_in(slot.shape, slot.staged_shape[: batch.pairs + 2 * batch.blocks], self.inward)
-        for target, planes, source in zip(slot.ascii, slot.planes, batch.sources, strict=True):
-            if batch.packed:
-                device.copy_in(planes, source, self.inward, LEAD_WORDS)
-            else:
-                device.copy_in(target, source, self.inward)
-        slot.arrived = ended()
+        if not batch.source.locked:
+            self._send_letters(batch)
+        self._send_planes(batch)
+        batch.slot.arrived = ended()
+
+    def _send_letters(self, batch):
+        for target, letters in zip(batch.slot.ascii, batch.source.letters, strict=True):
+            device.copy_in(target, letters, self.inward)
+
+    def _send_planes(self, batch):
+        slot, source = batch.slot, batch.source
+        for target, planes in zip(slot.planes, source.planes, strict=True):
+            device.copy_in(target, planes, self.inward, LEAD_WORDS)
+        if source.strange:
+            for target, odd in zip(slot.odd, source.odd, strict=True):
+                device.copy_in(target, odd, self.inward, LEAD_WORDS)
 
     def _launch(self, batch):
         self.levels.choose(batch)
@@ -141,19 +164,28 @@ class Stream:
 
     def _pack(self, batch, stream):
         """Letters into planes, and where each sequence begins."""
-        slot, blocks = batch.slot, batch.blocks
+        slot, source, blocks = batch.slot, batch.source, batch.blocks
         ended = self.spans.begin("time_pack", batch, stream)
         device.clear(slot.queues, len(slot.tallies), stream)
-        if not batch.packed:
-            words = [-(-len(letters) // LETTERS) for letters in batch.sources]
+        # The flag holds the number, from 1, of a batch with letters that have no code, if it was found so on the GPU.
+        flagged = batch.number + 1
+        if source.strange:
+            flagged = _FOUND_BEFORE
+            device.clear(slot.flag, 2, stream)
+        done = [len(planes) for planes in source.planes]
+        words = [-(-len(letters) // LETTERS) for letters in source.letters]
+        if any(words):
+            for odd, count in zip(slot.odd, done, strict=True):
+                if count and not source.strange:
+                    device.clear(odd, LEAD_WORDS + count, stream)
             slot.launch(
-                packing.pack_letters, -(-max(1, sum(words)) // PACK_THREADS), PACK_THREADS, slot.ascii[0], words[0],
-                slot.ascii[1], words[1], *slot.planes, *slot.odd, slot.flag, batch.number + 1,
+                packing.pack_letters, -(-sum(words) // PACK_THREADS), PACK_THREADS,
+                slot.ascii[0], done[0], words[0], slot.ascii[1], done[1], words[1],
+                *slot.planes, *slot.odd, slot.flag, flagged,
             )  # fmt: skip
-        # The flag holds the number, from 1, of a batch with letters that have no code; packed letters all have one.
         slot.launch(
             compaction.place_pairs, blocks, THREADS, batch.pairs, slot.shape, slot.place, slot.queues, slot.scores,
-            *slot.odd, slot.flag, _NO_BATCH if batch.packed else batch.number + 1,
+            *slot.odd, slot.flag, flagged,
         )  # fmt: skip
         ended()
 
