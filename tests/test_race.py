@@ -30,7 +30,7 @@ def cell(frame, tool, scope, twin=False):
 def test_honest_tool_is_timed_verified_and_believed(arena):
     frame, card, lines = arena(["honest"])
     assert any(re.search(r"; all answers right; \d+ s", line) for line in lines)
-    assert card["seconds"].keys() == {"sizes", "exact scores", "rounds on cpu"}
+    assert card["seconds"].keys() == {"starting workers", "sizes", "exact scores", "rounds on cpu"}
     for phase in ("sizes", "rounds on cpu"):
         parts = dict(card["seconds"][phase])
         in_all = parts.pop("in all")

@@ -30,6 +30,7 @@ class Conductor:
         self.seed = seed
         self.workers, self.prepared, self.watch = {}, Prepared(), Stopwatch()
         self.first_calls = {}
+        self.begun = {}  # {tool: Worker} that has not made its first call
         self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of workers that failed in their first call
         self.versions, self.missing = {}, {}
         for tool in plan.tools:
@@ -42,7 +43,7 @@ class Conductor:
         return self
 
     def __exit__(self, *_):
-        for worker in self.workers.values():
+        for worker in (*self.workers.values(), *self.begun.values()):
             worker.stop()
 
     def race(self, path, dataset_hash):
@@ -52,6 +53,8 @@ class Conductor:
         """
         self.watch = Stopwatch()
         race = Race(self, path, dataset_hash)
+        with self.watch.phase("starting workers"):
+            self._begin()
         records, card = race.run(self.plan.min_rounds, self.plan.max_rounds)
         if not card["valid"]:
             fewest = min(2 * self.plan.min_rounds, race.rounds_left())
@@ -122,15 +125,30 @@ class Conductor:
             worker.opened = path
         return worker
 
+    def _begin(self):
+        """Start a process of every tool that has none, all at once: each takes a second to import what it needs."""
+        for tool in self.plan.tools:
+            if tool not in self.missing and (tool, False) not in self.workers and self.supported_jobs(tool):
+                self.begun[tool] = self._new_worker(tool)
+        for worker in self.begun.values():
+            with contextlib.suppress(WorkerFailed):  # its first call will tell
+                self._asked(worker, PATIENCE_S, "peak_rss_bytes", False)
+
+    def _new_worker(self, tool):
+        most = max(self.threads(tool))
+        processes = self._processes(tool, most)
+        return Worker(tool, self.adapters[tool].device, processes, most // processes)
+
     def _started(self, tool, twin, path):
         """A worker that has made its first call. One that could not is not asked again for another cell of that data
         set: each try may take all of the patience. Raises WorkerFailed."""
         failed_on, failure = self.unstarted.get((tool, twin), (None, None))
         if failed_on == path:
             raise failure
-        most = max(self.threads(tool))
-        processes = self._processes(tool, most)
-        worker = Worker(tool, self.adapters[tool].device, processes, most // processes)
+        worker = None if twin else self.begun.pop(tool, None)
+        if worker is None or not worker.alive:
+            worker = self._new_worker(tool)
+        processes = self._processes(tool, max(self.threads(tool)))
         try:
             took = self._asked(worker, PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
         except WorkerFailed as failure:
