@@ -66,6 +66,16 @@ def test_counts_are_added_up_and_averages_weighted():
     assert found["E128"]["global_throughput_gib_s"] == pytest.approx(2**20 / 2e6 / 2**30)
 
 
+def test_sums_of_fewer_pairs_are_scaled_and_averages_are_not():
+    found = ncu.summary([launch(sm_busy_percent=50.0)])
+    tenfold = ncu.scaled(found, 10)
+    assert tenfold["warp_instructions"] == 10 * found["warp_instructions"] > 0
+    assert tenfold["kernel_time_s"] == 10 * found["kernel_time_s"] > 0
+    kept = set(found) - {"warp_instructions", "kernel_time_s"}
+    assert {key: tenfold[key] for key in kept} == {key: found[key] for key in kept}
+    assert ncu.scaled({**found, "warp_instructions": None}, 10)["warp_instructions"] is None
+
+
 def test_a_missing_metric_is_missing_alone():
     whole, part = launch(sm_busy_percent=50.0), launch(sm_busy_percent=60.0)
     del part[ncu.BYTES]

@@ -12,12 +12,15 @@ from workflow.profile.once import WARM_UP_CALLS
 #: Timed calls of a cell, without a profiler.
 CALLS = 5
 NCU_TIMEOUT_S = 180
+#: Pairs that ncu watches: it runs every launch several times, and took more than three minutes for a million.
+NCU_PAIRS = 100_000
 
 
 def measure(folder, count, say):
-    """The content of kernels.json: {"ncu": {"version", "reason"}, "cells": [...]}, see _cell().
+    """The content of kernels.json: {"ncu": {"version", "reason", "pairs"}, "cells": [...]}, see _cell().
 
-    folder, count: see cells.load(). say: callable that is told of progress.
+    What ncu adds up over the first NCU_PAIRS is scaled to all. folder, count: see cells.load(). say: callable that is
+    told of progress.
     """
     found = []
     for cell in CELLS:
@@ -28,11 +31,13 @@ def measure(folder, count, say):
     if path is None:
         return {"ncu": {"version": None, "reason": "ncu (Nsight Compute) is not installed"}, "cells": found}
     say(f"[profile] the same under {path}")
-    child = [sys.executable, "-m", "workflow.profile", "once", "--data", folder, "--pairs", str(count)]
+    watched = min(count, NCU_PAIRS)
+    child = [sys.executable, "-m", "workflow.profile", "once", "--data", folder, "--pairs", str(watched)]
     launches, reason = ncu.profile(path, child, NCU_TIMEOUT_S)
     for cell, of_it in zip(found, ncu.by_cell(launches, len(found)), strict=True):
-        cell["ncu"] = ncu.by_kernel(of_it)
-    return {"ncu": {"version": ncu.version(path), "reason": reason}, "cells": found}
+        kernels = ncu.by_kernel(of_it)
+        cell["ncu"] = {kernel: ncu.scaled(summary, count / watched) for kernel, summary in kernels.items()}
+    return {"ncu": {"version": ncu.version(path), "reason": reason, "pairs": watched}, "cells": found}
 
 
 def _cell(cell, folder, count):

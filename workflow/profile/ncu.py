@@ -175,6 +175,12 @@ def summary(launches):
     }
 
 
+def scaled(summary, times):
+    """A summary() with what is added up made so many times as large; averages, and the launches as they were, stay."""
+    sums = ("kernel_time_s", "warp_instructions")
+    return {key: value * times if key in sums and value is not None else value for key, value in summary.items()}
+
+
 def _sum(launches, metric):
     values = [launch.get(metric) for launch in launches]
     return None if None in values else sum(values)

@@ -165,7 +165,8 @@ def _notes(columns, hosts):
     for profile in hosts:
         ncu = profile.content["ncu"]
         version = f"ncu {ncu['version']}" if ncu["version"] else ""
-        yield f"{profile.provenance} {'; '.join(filter(None, [version, ncu['reason']]))}."
+        watched = f"it watched {ncu['pairs']:,} pairs of each, its sums are scaled" if ncu.get("pairs") else ""
+        yield f"{profile.provenance} {'; '.join(filter(None, [version, ncu['reason'] or watched]))}."
 
 
 def csv_rows(id_, columns):
