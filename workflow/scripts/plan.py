@@ -6,14 +6,22 @@ Example: python -m workflow.scripts.plan --lane kick
 import argparse
 import sys
 
+from simulators import PROFILES
 from workflow import aligners
 from workflow.race import host, planning
 from workflow.race.cells import thread_counts
 from workflow.scripts import settings
+from workflow.scripts.settings import UNIFORM
 
-# Seconds outside the races' rounds, as seen on two cores: a worker's start with its JIT compilation, one table or
-# figure, and everything else (data sets, collecting, report, Snakemake itself).
-START_SECONDS = 2.5
+# Seconds outside the races' rounds, as seen on two cores and on a GPU host with 16: a worker's start in each race, and
+# in an experiment's first one its JIT compilation, by the tool's device; a race's own start, and for each GB of letters
+# simulating, hashing and bringing them to the tools; one table or figure, and everything else (collecting, report,
+# Snakemake itself).
+START_SECONDS = {"cpu": 0.6, "cuda": 4.0}
+COMPILE_SECONDS = {"cpu": 3.5, "cuda": 8.0}
+JOB_SECONDS, GIGABYTE_SECONDS = 5.0, 6.0
+#: GPU cells take whole data sets: page-locking, runs that are not timed, answers hashed and verified, a GB of letters.
+GPU_CELL_SECONDS = 1.7
 SCRIPT_SECONDS = 1.0
 FIXED_SECONDS = 10.0
 #: A round's seconds over (cells x round_seconds): a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
@@ -56,18 +64,38 @@ def race_seconds(plan, cells):
     return max(least, min(most, plan.race_seconds))
 
 
+def gigabytes(chosen, dataset):
+    """GB of letters of a simulated data set; 0 for a real one, whose size nothing tells before it is mapped."""
+    uniform = UNIFORM.fullmatch(dataset)
+    if not uniform and dataset not in PROFILES:
+        return 0.0
+    length = int(uniform["length"]) if uniform else PROFILES[dataset].mean
+    return 2 * length * chosen.pairs(dataset) / 1e9
+
+
+def experiment_seconds(chosen, name, adapters):
+    """Estimated seconds of all races of an experiment."""
+    plan = race_plan(chosen, name)
+    cells = contestants(plan, adapters, chosen.gpu)
+    timed = sum(map(len, cells.values()))
+    on_gpu = sum(len(of_tool) for tool, of_tool in cells.items() if adapters[tool].device == "cuda")
+    twin_workers, twin_cells = twins(plan, adapters, cells)
+    devices = [adapters[tool].device for tool, of_tool in cells.items() if of_tool]
+    starts = sum(START_SECONDS[device] for device in devices) + twin_workers * START_SECONDS["cpu"]
+    each = JOB_SECONDS + starts + race_seconds(plan, timed + twin_cells)
+    of_letters = GIGABYTE_SECONDS + on_gpu * GPU_CELL_SECONDS
+    letters = sum(gigabytes(chosen, dataset) for dataset in chosen.datasets(name))
+    compiling = sum(COMPILE_SECONDS[device] for device in devices)
+    return compiling + len(chosen.datasets(name)) * each + letters * of_letters
+
+
 def estimate_minutes(chosen):
-    """Estimated minutes of the whole run, from the lane's budgets."""
+    """Estimated minutes of the whole run, from the lane's budgets and the sizes of its data sets."""
     adapters = aligners.load()
     total = FIXED_SECONDS + SCRIPT_SECONDS * (len(chosen.config["tables"]) + len(chosen.config["figures"]))
-    for name in filter(chosen.datasets, chosen.experiments):
-        plan = race_plan(chosen, name)
-        cells = contestants(plan, adapters, chosen.gpu)
-        twin_workers, twin_cells = twins(plan, adapters, cells)
-        workers = sum(bool(of_tool) for of_tool in cells.values()) + twin_workers
-        each = race_seconds(plan, sum(map(len, cells.values())) + twin_cells)
-        total += workers * START_SECONDS + len(chosen.datasets(name)) * each
-    return total / 60
+    return (
+        total + sum(experiment_seconds(chosen, name, adapters) for name in filter(chosen.datasets, chosen.experiments))
+    ) / 60
 
 
 def describe(chosen):
