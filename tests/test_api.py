@@ -272,6 +272,7 @@ def test_a_closed_pipe_is_no_error(seq):
     assert done.stdout == "index\tscore\tcigar\tstatus\n" and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_kernels_cached_by_different_processes_do_not_mix(tmp_path):
     """Two variants of one kernel, each compiled in a process of its own, keep their own symbols in the cache."""
     script = (

@@ -59,18 +59,23 @@ def test_an_order_for_pairs_of_very_different_lengths_only():
 
 
 @pytest.mark.parametrize(
-    ("source", "penalties"), [("pageable", (2, 3, 1)), pytest.param("pinned", (4, 6, 2), marks=pytest.mark.slow)]
+    ("source", "scope", "penalties"),
+    [
+        ("pageable", "cigar", (2, 3, 1)),
+        pytest.param("pageable", "score", (2, 3, 1), marks=pytest.mark.slow),
+        pytest.param("pinned", "cigar", (4, 6, 2), marks=pytest.mark.slow),
+        pytest.param("pinned", "score", (4, 6, 2), marks=pytest.mark.slow),
+    ],
 )
-def test_the_gpu_answers_in_the_order_of_the_batch(source, penalties):
-    batch = random_pairs(14, 60, seed=5)
-    pairs = [*zip(batch.patterns(), batch.texts(), strict=True), (b"NNA", b"NA"), (b"", b"ACG"), (b"A" * 90, b"T" * 3)]
-    for scope in ("score", "cigar"):
-        answer = cuda_simulator.align(
-            *zip(*pairs, strict=True), scope, "fast", source, 200, penalties=penalties, by_length=True
-        )
-        assert answer["rescued"] == [14] and len(answer["batches"]) > 2 and not any(answer["status"])
-        for row, (pattern, text) in enumerate(pairs):
-            expected = 1014 if row == 14 else naive.affine_score(pattern, text, *penalties)
-            assert answer["scores"][row] == expected
-            if scope == "cigar" and row != 14:
-                assert naive.check_cigar(pattern, text, answer["cigars"][row], penalties) == expected
+def test_the_gpu_answers_in_the_order_of_the_batch(source, scope, penalties):
+    batch = random_pairs(10, 40, seed=5)
+    pairs = [*zip(batch.patterns(), batch.texts(), strict=True), (b"NNA", b"NA"), (b"", b"ACG"), (b"A" * 60, b"T" * 3)]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), scope, "fast", source, 110, penalties=penalties, by_length=True
+    )
+    assert answer["rescued"] == [10] and len(answer["batches"]) > 2 and not any(answer["status"])
+    for row, (pattern, text) in enumerate(pairs):
+        expected = 1010 if row == 10 else naive.affine_score(pattern, text, *penalties)
+        assert answer["scores"][row] == expected
+        if scope == "cigar" and row != 10:
+            assert naive.check_cigar(pattern, text, answer["cigars"][row], penalties) == expected

@@ -69,8 +69,9 @@ def test_strips_agree_with_naive(scope, penalties):
 
 @pytest.mark.parametrize(
     ("threads", "scope", "penalties"),
-    [pytest.param(2, "cigar", (2, 3, 1), marks=pytest.mark.slow), (4, "score", (4, 6, 2))],
+    [(2, "cigar", (2, 3, 1)), (4, "score", (4, 6, 2))],
 )
+@pytest.mark.slow
 def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
     """Reaches of 2 and 4 chunks certify costs below 2o + e * 130 and 258, less those of unequal lengths."""
     pairs = [mismatches(count, length) for count, length in ((60, 200), (67, 200), (68, 200), (90, 330))]

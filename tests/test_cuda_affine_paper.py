@@ -29,6 +29,7 @@ def test_simulator_agrees_with_naive(penalties):
     check(NEAR, cuda_simulator.align(*zip(*NEAR, strict=True), "cigar", "paper", penalties=penalties), penalties)
 
 
+@pytest.mark.slow
 def test_scores_alone_in_small_batches_and_past_the_estimate():
     """The first launch reaches 16 diagonals for such short pairs, and the next one all."""
     pairs = [*NEAR[:6], (b"A" * 20, b"A"), (b"G", b"T" * 22)]
@@ -58,6 +59,7 @@ def test_blocks_of_one_gap_counted_by_hand():
     check(pairs, answer, USUAL, rescued=[2])
 
 
+@pytest.mark.slow
 def test_buffers_hold_as_many_blocks_as_the_reference_counts():
     draw, of_count = random.Random(8), {}
     while len(of_count) < 3:

@@ -98,7 +98,7 @@ def test_a_band_around_unlike_lengths_that_is_wide_enough_for_a_bound():
     [
         (("StaticBand", 0), (9, 1, 2), "score", "paper"),
         pytest.param(("StaticBand", 2), (2, 3, 1), "cigar", {"central_diagonals": 3}, marks=pytest.mark.slow),
-        (("WavefrontReduction", 1, 0), (2, 3, 1), "cigar", "paper"),
+        pytest.param(("WavefrontReduction", 1, 0), (2, 3, 1), "cigar", "paper", marks=pytest.mark.slow),
         pytest.param(
             ("WavefrontReduction", 2, 1), (4, 6, 2), "score", {"central_diagonals": 3}, marks=pytest.mark.slow
         ),
