@@ -287,6 +287,7 @@ def test_kernels_cached_by_different_processes_do_not_mix(tmp_path):
     assert printed == "['1=1D2=']"
 
 
+@pytest.mark.slow
 def test_kernels_run_where_no_folder_can_hold_them(tmp_path):
     """As another user without a home, where Numba would fail at import; the folder in its stead goes away."""
     script = (

@@ -30,7 +30,9 @@ def check(pairs, answer, penalties, rescued=()):
             assert naive.check_cigar(pattern, text, answer["cigars"][i], penalties) == expected
 
 
-@pytest.mark.parametrize("penalties", PENALTIES)
+@pytest.mark.parametrize(
+    "penalties", [*PENALTIES[:3], *(pytest.param(more, marks=pytest.mark.slow) for more in PENALTIES[3:])]
+)
 def test_simulator_agrees_with_naive(penalties):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), "cigar", "fast", penalties=penalties), penalties)
 
@@ -42,6 +44,7 @@ def test_scores_alone_in_many_small_batches():
     check(pairs, answer, (2, 3, 1))
 
 
+@pytest.mark.slow
 def test_wider_bands_take_what_a_band_can_not_certify():
     """The bands of 64, 128, 192 and 384 diagonals certify costs below 2o + e * B, less up to 2: mismatches cost 2."""
     pairs = [mismatches(count, count + 4) for count in (33, 34, 35, 66, 67, 98, 99)]

@@ -38,6 +38,7 @@ def test_scores_alone_in_small_batches_and_past_the_estimate():
     check(pairs, answer, USUAL)
 
 
+@pytest.mark.slow
 def test_outer_diagonals_in_global_memory():
     pairs = [(b"A" * 11, b"A" * 3), (b"ACGT", b"ACGGGGGGGTT"), (b"GATTACAGATTACA", b"GAATAGGTTCGA"), (b"T" * 19, b"")]
     for scope, some in (("score", pairs[:2]), ("cigar", pairs)):  # the last one is over the first launch's memory

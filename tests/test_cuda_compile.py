@@ -180,6 +180,7 @@ def test_assembles_for_other_gpus_without_spills(name, capability, tmp_path):
     check(assembled(name, capability, tmp_path), max(128, MOST_REGISTERS.get(name.rpartition("_")[0], 128)))
 
 
+@pytest.mark.slow
 def test_shared_memory_grows_as_in_the_paper(tmp_path):
     """thesis Table 5: 1.65, 5.27 and 18.61 KiB a block for E32, E64 and E128 on 150 letters."""
     from wfa_kernels.cuda import edit_wfa

@@ -98,6 +98,7 @@ class TestBuild:
             aligners.load()["edlib-native"].version()
         _native.library.cache_clear()
 
+    @pytest.mark.slow
     def test_a_part_whose_sources_cannot_be_had_leaves_the_others(self, library, elsewhere, monkeypatch, capsys):
         monkeypatch.setattr(build, "sources", _raise(build.BuildError("python failed: no network")))
         build.main()

@@ -128,6 +128,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_a_call_in_the_simulator_leaves_a_stamp_of_every_warp(tmp_path):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

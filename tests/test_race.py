@@ -62,6 +62,7 @@ def test_uneven_twin_is_raced_again_and_marked(arena):
     assert any("double rounds" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
     uneven = {"ratio": 1.5, "low": 1.4, "high": 1.6, "even": False}
     monkeypatch.setattr(one_race.statistics, "twin_verdict", lambda *times: uneven)
@@ -77,6 +78,7 @@ def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
     assert card["rerun"] and card["rounds"] == {"cpu": 7}, "double rounds are 10, of which 7 fit"
 
 
+@pytest.mark.slow
 def test_a_tool_that_does_not_start_is_waited_for_once(arena, tmp_path, monkeypatch):
     monkeypatch.setattr(conductor, "PATIENCE_S", 8)
     frame, _, _ = arena(["honest", "stuck"], threads=(1, "all"))
@@ -174,6 +176,7 @@ def test_a_tool_that_compiles_for_a_size_is_not_taken_for_a_slow_one(arena):
     assert set(frame[frame["tool"] == "learner"]["pairs"]) == {40}
 
 
+@pytest.mark.slow
 def test_prepared_cells_of_all_workers_share_one_budget(arena, tmp_path, monkeypatch):
     arena(["honest", "keeper"], twin="keeper")
     most = max(map(int, (tmp_path / "most-held").read_text().split()))

@@ -75,6 +75,7 @@ def pairs_of(frame):
     return frame[~frame["twin"]].groupby("tool")["pairs"].max().to_dict()
 
 
+@pytest.mark.slow
 def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     """Ten milliseconds a pair, 40 pairs: 0.4 s a run, and as much for the twin."""
     lane = {"scopes": ["score"], "round_seconds": 1, "race_seconds": 1}

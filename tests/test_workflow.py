@@ -99,7 +99,9 @@ def after_races(*experiments):
     return races | tables | {"collect_all": 1, "verify": 1, "report": 1}
 
 
-@pytest.mark.parametrize("lane", ["kick", "lite", "cpu", "full"])
+@pytest.mark.parametrize(
+    "lane", ["kick", *(pytest.param(lane, marks=pytest.mark.slow) for lane in ("lite", "cpu", "full"))]
+)
 def test_each_lane_has_a_plan(lane):
     wanted = jobs(ROOT, "--forceall", "--config", f"lane={lane}")
     chosen = settings.load(lane=lane)
@@ -304,6 +306,7 @@ def test_real_reads_replace_the_simulated_ones(real_data_dir, tmp_path):
     assert "unmapped" in (project / "results/tables/thesis_tab7.md").read_text()
 
 
+@pytest.mark.slow
 def test_reads_are_mapped_without_checksums_and_a_failing_step_fails_its_job(tmp_path):
     pytest.importorskip("mappy")
     project = copy_of_the_project(tmp_path)
