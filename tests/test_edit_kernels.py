@@ -296,4 +296,5 @@ def test_buffers_double_up_to_their_limit_and_no_further():
 )
 def test_cigars_stay_within_the_memory_limit_of_all_threads(algorithm, limit_mib, threads, lengths):
     grown, found = peak_memory.measure(Edit(), limit_mib, threads, lengths, algorithm)
-    assert found == [OK] and limit_mib // 3 < grown < limit_mib + 8
+    # At least what one pair takes: whether two threads reach their peaks together is the system's choice.
+    assert found == [OK] and limit_mib // 4 < grown < limit_mib + 8
