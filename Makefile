@@ -1,6 +1,6 @@
 # make reproduce [LANE=auto|kick|lite|cpu|full] [CORES=all]   the tables, the figures and results/report.html
-# make test                                               the quick tests
-# make peers                                              the peers' C libraries, part of both with a C compiler
+# make test                                                   the quick tests
+# make peers                                                  the peers' C libraries, part of both with a C compiler
 # Both set up .venv on a fresh clone. PYTHON=python3.12 picks another Python (3.11 to 3.13).
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

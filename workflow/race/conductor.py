@@ -128,7 +128,8 @@ class Conductor:
     def _begin(self):
         """Start a process of every tool that has none, all at once: each takes a second to import what it needs."""
         for tool in self.plan.tools:
-            if tool not in self.missing and (tool, False) not in self.workers and self.supported_jobs(tool):
+            has_one = tool in self.begun or (tool, False) in self.workers
+            if not has_one and tool not in self.missing and self.supported_jobs(tool):
                 self.begun[tool] = self._new_worker(tool)
         for worker in self.begun.values():
             with contextlib.suppress(WorkerFailed):  # its first call will tell

@@ -11,7 +11,6 @@ from workflow import aligners
 from workflow.race import host, planning
 from workflow.race.cells import thread_counts
 from workflow.scripts import settings
-from workflow.scripts.settings import UNIFORM
 
 # Seconds outside the races' rounds, as seen on two cores and on a GPU host with 16: a worker's start in each race, and
 # in an experiment's first one its JIT compilation, by the tool's device; a race's own start, and for each GB of letters
@@ -66,7 +65,7 @@ def race_seconds(plan, cells):
 
 def gigabytes(chosen, dataset):
     """GB of letters of a simulated data set; 0 for a real one, whose size nothing tells before it is mapped."""
-    uniform = UNIFORM.fullmatch(dataset)
+    uniform = settings.UNIFORM.fullmatch(dataset)
     if not uniform and dataset not in PROFILES:
         return 0.0
     length = int(uniform["length"]) if uniform else PROFILES[dataset].mean
@@ -93,9 +92,8 @@ def estimate_minutes(chosen):
     """Estimated minutes of the whole run, from the lane's budgets and the sizes of its data sets."""
     adapters = aligners.load()
     total = FIXED_SECONDS + SCRIPT_SECONDS * (len(chosen.config["tables"]) + len(chosen.config["figures"]))
-    return (
-        total + sum(experiment_seconds(chosen, name, adapters) for name in filter(chosen.datasets, chosen.experiments))
-    ) / 60
+    raced = filter(chosen.datasets, chosen.experiments)
+    return (total + sum(experiment_seconds(chosen, name, adapters) for name in raced)) / 60
 
 
 def describe(chosen):
