@@ -271,7 +271,7 @@ def test_an_experiment_that_needs_a_gpu_races_nothing_without_one(project, monke
 
 
 def test_the_plan_counts_the_cells_that_are_timed():
-    race = replace(plan.race_plan(settings.load(lane="kick"), "thesis_tab1"), threads=(1, 8))
+    race = replace(plan.race_plan(settings.load(lane="full"), "thesis_tab1"), threads=(1, 8))
     cells = plan.contestants(race, aligners.load(), gpu=False)
     assert cells["edlib"] == [("score", 1), ("score", 8), ("cigar", 1), ("cigar", 8)]
     assert cells["wavebench-wfa:pool"] == [("score", 8), ("cigar", 8)]

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numba import njit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -274,14 +275,14 @@ def test_runs_are_merged_and_split_at_the_longest_an_element_holds():
 
 def test_buffers_double_up_to_their_limit_and_no_further():
     buffer = np.arange(0, dtype=np.uint64)
-    sizes = []
+    sizes, grown = [], njit(backtrace.grown)
     for needed in range(1, 5001, 250):
-        buffer = backtrace.grown(buffer, min(needed - 1, len(buffer)), needed, 5000)
+        buffer = grown(buffer, min(needed - 1, len(buffer)), needed, 5000)
         buffer[needed - 1] = needed
         sizes.append(len(buffer))
     assert sorted(set(sizes)) == [1250, 2500, 5000]
     assert [buffer[needed - 1] for needed in range(1, 5001, 250)] == list(range(1, 5001, 250))
-    assert len(backtrace.grown(buffer, 5000, 5001, 5000)) == 5000
+    assert len(grown(buffer, 5000, 5001, 5000)) == 5000
 
 
 @peak_memory.needs_peaks

@@ -30,6 +30,7 @@ from wfa_kernels.cpu.affine_lanes import (
     SOURCE,
 )
 from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Cost of a cell that no path reaches; costs added to it do not overflow.
@@ -74,7 +75,7 @@ def align_in_band(
     return scores, status, cigars[:filled].copy(), lengths
 
 
-@njit
+@helper
 def _proven(p, t, penalties, budget, given):
     """(score, a band that holds an optimal alignment, or the given one); score -1 when the budget has no two rows."""
     band = 0 if given == EVERYWHERE else given
@@ -91,7 +92,7 @@ def _proven(p, t, penalties, budget, given):
         band = min(2 * band + _MORE_DIAGONALS, enough)
 
 
-@njit
+@helper
 def _sufficient_band(score, final, penalties):
     """Smallest band such that every path which leaves it costs more than ``score``."""
     _, gap_open, gap_extend = penalties
@@ -99,19 +100,19 @@ def _sufficient_band(score, final, penalties):
     return max(0, (affordable - abs(final)) // 2)
 
 
-@njit
+@helper
 def _diagonals(m, n, band):
     """(lowest diagonal of a band, number of its diagonals)."""
     lowest, highest = max(-m, min(0, n - m) - band), min(n, max(0, n - m) + band)
     return lowest, highest - lowest + 1
 
 
-@njit
+@helper
 def _row_bytes(width):
     return 2 * 8 * (width + 1)
 
 
-@njit
+@helper
 def _fill(p, t, penalties, lowest, width, origins):
     """Score of the best path within the band; notes each cell's origins unless that array is empty."""
     mismatch, gap_open, gap_extend = penalties
@@ -147,7 +148,7 @@ def _fill(p, t, penalties, lowest, width, origins):
     return best[len(t) - len(p) - lowest]
 
 
-@njit
+@helper
 def _trace(p, t, lowest, width, origins, cigars, filled):
     """Append the CIGAR, walking from the end to the start; (the CIGARs, their number of elements)."""
     start = filled

@@ -8,10 +8,10 @@ would be in origins.
 """
 
 import numpy as np
-from numba import njit
 
 from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED
-from wfa_kernels.cpu.backtrace import apart, grown
+from wfa_kernels.cpu.backtrace import apart, copy_run, grown
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import peek, poke
 
 #: Range of a row without cells: min and max with a real range give that one; one step wider it is still empty.
@@ -22,20 +22,20 @@ PADDING = 8
 _FIRST_STRIDE = 2 * 24 + 1 + LANES
 
 
-@njit
+@helper
 def fresh_memory():
     """(sequence copies, rows, row ranges, origins, index in origins of diagonal 0 of each score's row)."""
     nothing = np.empty(0, np.uint8)
     return nothing, np.empty(0, np.int32), np.empty(0, np.int64), nothing, np.empty(0, np.int64)
 
 
-@njit
+@helper
 def bytes_of(memory):
     sequences, rings, ranges, origins, bases = memory
     return len(sequences) + 4 * len(rings) + 8 * len(ranges) + len(origins) + 8 * len(bases)
 
 
-@njit
+@helper
 def load_pair(pattern, text, pair, rows, budget, memory):
     """Copy a pair where 8-byte reads past its end are safe, and see that rows exist; (memory, whether it fits)."""
     sequences, rings, ranges, origins, bases = memory
@@ -50,18 +50,12 @@ def load_pair(pattern, text, pair, rows, budget, memory):
         rings = np.full(rows * _FIRST_STRIDE, UNREACHED, np.int32)
         ranges = np.full(2 * rows, EMPTY_LO, np.int64)
         ranges[rows:] = EMPTY_HI
-    _copy(pattern, pair[0], sequences, 0, m)
-    _copy(text, pair[2], sequences, m + PADDING, n)
+    copy_run(pattern, pair[0], sequences, 0, m)
+    copy_run(text, pair[2], sequences, m + PADDING, n)
     return (sequences, rings, ranges, origins, bases), True
 
 
-@njit
-def _copy(letters, at, to, to_at, count):
-    for j in range(count):
-        poke(to, to_at + j, peek(letters, at + j))
-
-
-@njit
+@helper
 def with_origins(memory, width, rows, state, budget):
     """Room for the origins of one more score, at most ``width`` of them; (memory, whether there is any)."""
     sequences, rings, ranges, origins, bases = memory
@@ -74,13 +68,13 @@ def with_origins(memory, width, rows, state, budget):
     return (sequences, rings, ranges, origins, bases), fits
 
 
-@njit
+@helper
 def centre_of(stride):
     """Index of diagonal 0 in a row; diagonals 1 - centre to centre - 1 fit, with room for a vector behind them."""
     return (stride - LANES) // 2
 
 
-@njit
+@helper
 def widened(rings, rows, reach, spare_bytes):
     """Rows of about twice the width; the same ones if the bytes left do not allow it."""
     stride = len(rings) // rows
@@ -91,23 +85,23 @@ def widened(rings, rows, reach, spare_bytes):
     larger[:] = UNREACHED
     shift = centre_of(wider) - centre_of(stride)
     for row in range(rows):
-        larger[row * wider + shift : row * wider + shift + stride] = rings[row * stride : (row + 1) * stride]
+        copy_run(rings, row * stride, larger, row * wider + shift, stride)
     return larger
 
 
-@njit
+@helper
 def set_range(ranges, rows, row, lo, hi):
     poke(ranges, row, lo)
     poke(ranges, rows + row, hi)
 
 
-@njit
+@helper
 def narrows(ranges, rows, row, lo, hi):
     """Whether the previous score of this row reached diagonals outside [lo, hi]."""
     return peek(ranges, row) < lo or peek(ranges, rows + row) > hi
 
 
-@njit
+@helper
 def clear(rings, ranges, rows, row, lo, hi):
     """Make what the previous score of this row had outside [lo, hi] unreached."""
     stride = len(rings) // rows
@@ -119,7 +113,7 @@ def clear(rings, ranges, rows, row, lo, hi):
         rings[zero + k] = UNREACHED
 
 
-@njit
+@helper
 def reduce_rows(rings, ranges, rows, cut, m, n, reduction):
     """Cut the rows of M, I and D of a score, ``cut``, to the diagonals that a reduction keeps.
 
@@ -134,7 +128,7 @@ def reduce_rows(rings, ranges, rows, cut, m, n, reduction):
         set_range(ranges, rows, row, lo, hi)
 
 
-@njit
+@helper
 def _kept(rings, zero, lo, hi, m, n, reduction):
     """The lowest and the highest diagonal that are kept of lo..hi of the row of M around ``zero``."""
     least_length, most_distance = reduction
@@ -154,13 +148,13 @@ def _kept(rings, zero, lo, hi, m, n, reduction):
     return max(lo, near_lo), min(hi, near_hi)
 
 
-@njit
+@helper
 def back(slot, distance, ring):
     """Row of a ring ``distance`` scores before row ``slot``."""
     return slot - distance if slot >= distance else slot - distance + ring
 
 
-@njit
+@helper
 def gap_rows(penalties, reduction):
     """Rows of I, and of D: back to s - e; with a reduction to s - o - e, as no gap opens where one has just ended."""
     _, gap_open, gap_extend = penalties

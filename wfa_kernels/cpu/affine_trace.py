@@ -1,7 +1,5 @@
 """Backtrace of the gap-affine WFA: from the origins of its cells to packed CIGARs (thesis section 2.4, Algorithm 6)."""
 
-from numba import njit
-
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.affine_lanes import (
     EXTENDS_DELETION,
@@ -12,13 +10,14 @@ from wfa_kernels.cpu.affine_lanes import (
 )
 from wfa_kernels.cpu.affine_memory import PADDING
 from wfa_kernels.cpu.backtrace import append_run
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64
 
 #: Flag of a traced operation after which matches follow (the gap, if it is one, is complete).
 _THEN_MATCHES = 16
 
 
-@njit
+@helper
 def followed(sequences, text_at, h, k, limit):
     """Offset where the matches from offset h on diagonal k end, at most ``limit``."""
     while h < limit:
@@ -30,7 +29,7 @@ def followed(sequences, text_at, h, k, limit):
     return min(h, limit)
 
 
-@njit
+@helper
 def trace(memory, k, score, penalties, operations):
     """Operations from the end (k, score) to the start into ``operations``; returns their number."""
     mismatch, gap_open, gap_extend = penalties
@@ -59,7 +58,7 @@ def trace(memory, k, score, penalties, operations):
     return count
 
 
-@njit
+@helper
 def rebuild(sequences, m, n, operations, count, cigars, filled):
     """Append the CIGAR: matches found again between the operations, which come last first (thesis Algorithm 6)."""
     text_at = m + PADDING

@@ -51,6 +51,7 @@ from wfa_kernels.cpu.affine_memory import (
 )
 from wfa_kernels.cpu.affine_trace import followed, rebuild, trace
 from wfa_kernels.cpu.backtrace import read_only_arrays, with_room
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64, peek, poke
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
@@ -129,7 +130,7 @@ def _align_range(
     return scores, status, cigars[:filled].copy(), lengths
 
 
-@njit
+@helper
 def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory, band, reduction):
     """Compute wavefronts until one reaches the end, growing the buffers on the way.
 
@@ -176,7 +177,7 @@ def _wavefronts(pattern, text, pair, penalties, traced, rows, budget, memory, ba
     return (state[0] if fits else -1), memory
 
 
-@njit
+@helper
 def _plain_cost(m, n, penalties):
     """Cost of replacing letter by letter with one gap for the rest, an upper bound that keeps unlike lengths cheap."""
     mismatch, gap_open, gap_extend = penalties
@@ -184,7 +185,7 @@ def _plain_cost(m, n, penalties):
     return min(m, n) * mismatch + (gap_open + rest * gap_extend if rest else 0)
 
 
-@njit
+@helper
 def _upper_bound(sequences, m, n, penalties, rows, spare_bytes, band):
     """Score of the best path within ``band`` of diagonals 0 to n - m; _NEVER where the bytes left do not allow it.
 
@@ -206,7 +207,7 @@ def _upper_bound(sequences, m, n, penalties, rows, spare_bytes, band):
     return state[0]
 
 
-@njit
+@helper
 def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
     """Wavefronts from ``state`` on to the end, a full buffer or the first wide row: (which of these, state).
 
@@ -291,7 +292,7 @@ def _advance(memory, m, n, rows, penalties, traced, limits, reduction, state):
     return _AT_END, (score, slot, gap_slot, filled)
 
 
-@njit
+@helper
 def _diagonal_0(written, read, gap_ring, stride, centre):
     """Where diagonal 0 lies in each row that next_lanes takes. read: rows of M[s-x], M[s-o-e], I[s-e], I[s-o-e]."""
     replaced, opened, extended, ended = read

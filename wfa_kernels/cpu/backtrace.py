@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cigar import MAX_RUN
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import peek, poke
 from wfa_kernels.pairs import PairBatch
 
@@ -48,7 +49,17 @@ def _gathered(letters, offsets, rows):
     return gathered, ends
 
 
-@njit
+@helper
+def copy_run(source, source_at, target, target_at, count):
+    """target[target_at:target_at + count] = source[source_at:source_at + count], which must not overlap.
+
+    Not by slices: for their message of unlike shapes Numba compiles string functions, 5 s in every new process.
+    """
+    for i in range(count):
+        poke(target, target_at + i, peek(source, source_at + i))
+
+
+@helper
 def apart(size, like):
     """A new buffer of ``size`` elements of like's dtype that goes back to the system as soon as it is given up.
 
@@ -58,7 +69,7 @@ def apart(size, like):
     return np.empty(block, like.dtype)[:size]
 
 
-@njit
+@helper
 def grown(buffer, filled, needed, limit):
     """A buffer of at least ``needed`` elements that begins with buffer[:filled]; the same one if that is impossible.
 
@@ -72,21 +83,21 @@ def grown(buffer, filled, needed, limit):
     while size // 2 >= max(needed, 2 * len(buffer), 1024):
         size //= 2
     larger = apart(size, buffer)
-    larger[:filled] = buffer[:filled]
+    copy_run(buffer, 0, larger, 0, filled)
     return larger
 
 
-@njit
+@helper
 def with_room(cigars, filled, more):
     """The CIGAR buffer with room for ``more`` elements after the first ``filled`` (output: not in the budget)."""
     if filled + more <= len(cigars):
         return cigars
     larger = np.empty(max(filled + more, 2 * len(cigars)), cigars.dtype)
-    larger[:filled] = cigars[:filled]
+    copy_run(cigars, 0, larger, 0, filled)
     return larger
 
 
-@njit
+@helper
 def append_run(cigars, start, filled, operation, run):
     """Append ``run`` times ``operation`` to the CIGAR cigars[start:filled]; returns the new ``filled``.
 
@@ -106,7 +117,7 @@ def append_run(cigars, start, filled, operation, run):
     return filled + 1
 
 
-@njit
+@helper
 def reverse_runs(cigars, start, stop):
     """Reverse cigars[start:stop] in place: a CIGAR that was traced from the end."""
     stop -= 1

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH
-from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
+from wfa_kernels.cpu.backtrace import append_run, copy_run, reverse_runs, with_room
 from wfa_kernels.cpu.bit_groups import border_steps, double_steps, lowest_diagonal, proof_limit
 from wfa_kernels.cpu.bit_plan import (
     SEEN,
@@ -35,6 +35,7 @@ from wfa_kernels.cpu.bit_run import (
     trace_group,
 )
 from wfa_kernels.cpu.bit_trace import FILLED, INSIDE, H, V
+from wfa_kernels.cpu.helper import helper
 
 #: Columns of the table of pairs: what has become of it, its score, a guess of it (0: none), the diagonals that would
 #: prove what is foretold, its CIGAR's place.
@@ -49,7 +50,7 @@ _NO_KEY = 2**62
 _MISSING, _GO_ON, _PLAN_ANEW = -1000, 0, 1
 
 
-@njit
+@helper
 def function_number(lane, words):
     """Row of the table of functions: by bits of a lane, and whether one word makes the band."""
     return lane // 32 * 2 + (words > 1)
@@ -91,12 +92,12 @@ def _lengths(sequences, row):
     return pattern_offsets[row + 1] - pattern_offsets[row], text_offsets[row + 1] - text_offsets[row]
 
 
-@njit
+@helper
 def _guess(m, n, noted, costs, estimate):
     return noted if noted else foretold(estimate, m, n, costs[1], costs[2])
 
 
-@njit
+@helper
 def _plan(sequences, start, pairs, costs, estimate):
     """Some pending pairs in the order of their bands and lengths."""
     most = _PLAN if estimate[SEEN] else _FIRST_PLAN
@@ -120,7 +121,7 @@ def _plan(sequences, start, pairs, costs, estimate):
     return order[:count]
 
 
-@njit
+@helper
 def _sort(order, keys, count):
     """Sort by keys (Shell 1959, with Knuth's gaps: NumPy's sort takes seconds to compile)."""
     gap = 1
@@ -137,7 +138,7 @@ def _sort(order, keys, count):
         gap //= 3
 
 
-@njit
+@helper
 def _group(
     sequences, start, pairs, order, costs, codes, vector, functions, modelled, traced, budget, estimate, memory, runs,
     filled,
@@ -173,7 +174,7 @@ def _group(
     return _PLAN_ANEW if 2 * failed > count else _GO_ON, count, memory, runs, filled
 
 
-@njit
+@helper
 def _gathered(sequences, start, pairs, order, costs, lane, words, most):
     """(the table of lanes, words): pairs that follow in the order, as long as their bands are like the first one's."""
     lanes = np.zeros((min(most, len(order)), LANE_COLUMNS), np.int64)
@@ -195,7 +196,7 @@ def _gathered(sequences, start, pairs, order, costs, lane, words, most):
     return lanes, words
 
 
-@njit
+@helper
 def _steps(pairs, start, lanes, group, estimate):
     """(double steps, those at the border, whether to watch the scores) of a group."""
     steps, border = 0, 0
@@ -207,7 +208,7 @@ def _steps(pairs, start, lanes, group, estimate):
     return steps, border, watched or steps > 512
 
 
-@njit
+@helper
 def _judge(memory, group, pairs, start, lanes, done, steps, costs, estimate):
     """Note the proven scores and what the others tell; how many are not proven."""
     failed = 0
@@ -228,7 +229,7 @@ def _judge(memory, group, pairs, start, lanes, done, steps, costs, estimate):
     return failed
 
 
-@njit
+@helper
 def _with_walks(pairs, start, lanes, costs, runs, filled):
     """Begin the walks of the lanes that are proven, each with room for its runs: (runs, filled)."""
     cheapest = min(costs[0], costs[1] + costs[2])
@@ -245,7 +246,7 @@ def _with_walks(pairs, start, lanes, costs, runs, filled):
     return runs, filled
 
 
-@njit
+@helper
 def _finish(pairs, start, lanes, runs):
     for z in range(len(lanes)):
         i = lanes[z, ROW] - start
@@ -278,7 +279,7 @@ def in_order(pairs, runs):
     cigars = np.empty(lengths.sum(), np.uint32)
     filled = 0
     for i in range(len(pairs)):
-        cigars[filled : filled + lengths[i]] = runs[pairs[i, FIRST_RUN] : pairs[i, LAST_RUN]]
+        copy_run(runs, pairs[i, FIRST_RUN], cigars, filled, lengths[i])
         reverse_runs(cigars, filled, filled + lengths[i])
         filled += lengths[i]
     return cigars, lengths

@@ -14,6 +14,7 @@ from numba import njit
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu.bit_letters import LETTERS, letter_planes
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import load_u8, peek, poke, store_u16
 
 #: Bits of the numbers that memory is made of.
@@ -25,14 +26,14 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 USUAL, EVEN, ODD_LEFT, ODD_RIGHT, PAST = range(5)
 
 
-@njit
+@helper
 def lowest_diagonal(m, n, band):
     """a of the module's text."""
     below = (band - 1 - (n - m)) >> 1
     return below + ((below + n - m) & 1)
 
 
-@njit
+@helper
 def proof_limit(m, n, band, gap_open, gap_extend):
     """A score below this, in units of the penalties given, is proven; 0 where the final diagonal is outside."""
     a = lowest_diagonal(m, n, band)
@@ -45,36 +46,36 @@ def proof_limit(m, n, band, gap_open, gap_extend):
     return min(below, above)
 
 
-@njit
+@helper
 def _shift(lane):
     """Binary logarithm of 16, 32 or 64."""
     return 4 + (lane >> 5)
 
 
-@njit
+@helper
 def double_steps(m, n):
     return (m + n) >> 1
 
 
-@njit
+@helper
 def border_steps(m, n, band):
     """Double steps that touch the matrix' first row or column."""
     half = lowest_diagonal(m, n, band) >> 1
     return max(half + 1, (band >> 1) - 1 - half)
 
 
-@njit
+@helper
 def letter_vectors(steps, words, lane):
     """Vectors for one sequence's letters of a group: of those that a window may touch."""
     return 2 * ((steps + LETTERS) // lane + words + 2 + LETTERS // lane)
 
 
-@njit
+@helper
 def state_vectors(words, planes):
     return 2 + words + (words + 1) * (planes + 2)
 
 
-@njit
+@helper
 def fill_planes(memory, at, words, vector, codes):
     """The state of lanes without a pair, and of cells past the band. codes: see start_codes."""
     width = vector >> _UNIT_SHIFT
@@ -91,7 +92,7 @@ def fill_planes(memory, at, words, vector, codes):
     _fill(memory, at + planes * width, width, -1)
 
 
-@njit
+@helper
 def _fill(memory, at, count, value):
     for k in range(at, at + count):
         poke(memory, k, np.uint16(value))
@@ -124,7 +125,7 @@ def put_pair(memory, at, lane_at, shape, m, n, codes):
         poke(memory, border + width, np.uint16((1 << high) - 1))
 
 
-@njit
+@helper
 def bit_of(memory, at, bit, lane, stride):
     """0 or 1: a bit of a lane's words, which begin at ``at`` and are ``stride`` numbers apart."""
     index = at + (bit >> _shift(lane)) * stride + ((bit & (lane - 1)) >> _UNIT_SHIFT)
@@ -140,7 +141,7 @@ def _set_bit(memory, at, bit, lane, stride, digit):
     poke(memory, index, number | mask if digit else number & ~mask)
 
 
-@njit
+@helper
 def read_lane(memory, at, lane):
     number = 0
     for piece in range(lane >> _UNIT_SHIFT):
@@ -148,7 +149,7 @@ def read_lane(memory, at, lane):
     return number
 
 
-@njit
+@helper
 def put_text(at, lane, vector, letters, count, start, stop, shift, spare):
     """Letter planes of letters[start:stop] from bit position ``shift`` on; whether all letters are known.
 
@@ -163,7 +164,7 @@ def put_text(at, lane, vector, letters, count, start, stop, shift, spare):
     return known == _ALL
 
 
-@njit
+@helper
 def put_pattern(at, lane, vector, letters, count, start, stop, last, spare):
     """Letter planes of letters[start:stop] backwards, its first letter at bit position ``last``; as put_text."""
     known = _ALL
@@ -175,7 +176,7 @@ def put_pattern(at, lane, vector, letters, count, start, stop, last, spare):
     return known == _ALL
 
 
-@njit
+@helper
 def _readable(letters, count, first, spare):
     """Address of 64 bytes: of letters[first:first + 64], or of a copy where those are not all there."""
     if first >= 0 and first + LETTERS <= count:
@@ -186,12 +187,12 @@ def _readable(letters, count, first, spare):
     return spare
 
 
-@njit
+@helper
 def _letter(letters, count, index):
     return np.uint64(load_u8(letters, index)) if 0 <= index < count else np.uint64(0)
 
 
-@njit
+@helper
 def _bits_between(low, high):
     """Bits low to high - 1 of 64."""
     bits = _ALL
@@ -202,7 +203,7 @@ def _bits_between(low, high):
     return bits
 
 
-@njit
+@helper
 def _put_planes(at, lane, vector, block, planes):
     """Write LETTERS bits of both planes, in pieces of UNIT bits: a lane has as many, or two or four times as many."""
     both, of_plane = vector >> 2, vector >> 3  # bytes

@@ -6,9 +6,9 @@ has, so that the optimum is at most that). Nothing here changes a result; a gues
 """
 
 import numpy as np
-from numba import njit
 
 from wfa_kernels.cpu.bit_groups import double_steps, proof_limit
+from wfa_kernels.cpu.helper import helper
 
 #: Errors of a letter that are foretold before any pair is seen.
 _FIRST_GUESS = 0.05
@@ -25,7 +25,7 @@ _WAVEFRONT = (1.2, 12.0, 0.5, 50_000.0)
 SEEN, RATE, VARIANCE = range(3)
 
 
-@njit
+@helper
 def fresh_estimate(mismatch, gap_open, gap_extend, rate):
     """float64[3]: pairs seen, cost of a double step, variance of a pair's cost around it per double step.
 
@@ -36,7 +36,7 @@ def fresh_estimate(mismatch, gap_open, gap_extend, rate):
     return np.array([0.0, rate, rate * cost / 4])
 
 
-@njit
+@helper
 def observe(estimate, score, gap_cost, steps):
     """Take a pair into account: ``score`` after so many double steps, of which gap_cost is due to unlike lengths."""
     seen = min(estimate[SEEN] + 1, _MEMORY)
@@ -47,12 +47,12 @@ def observe(estimate, score, gap_cost, steps):
     estimate[SEEN] = seen
 
 
-@njit
+@helper
 def final_gap_cost(m, n, gap_open, gap_extend):
     return gap_open + gap_extend * abs(n - m) if n != m else 0
 
 
-@njit
+@helper
 def foretold(estimate, m, n, gap_open, gap_extend):
     """A score that the pair is likely to stay below."""
     steps = double_steps(m, n)
@@ -60,7 +60,7 @@ def foretold(estimate, m, n, gap_open, gap_extend):
     return final_gap_cost(m, n, gap_open, gap_extend) + np.int64(estimate[RATE] * steps + spread) + 1
 
 
-@njit
+@helper
 def diagonals_for(m, n, score, gap_open, gap_extend):
     """Least even number of diagonals that a band needs to prove a score; any wider band does, too."""
     affordable = (score - 2 * gap_open) // gap_extend  # letters of two gaps
@@ -70,14 +70,14 @@ def diagonals_for(m, n, score, gap_open, gap_extend):
     return band
 
 
-@njit
+@helper
 def words_for(diagonals, lane):
     """Words of ``lane`` bits that a band of so many diagonals takes."""
     shift = 5 + (lane >> 5)  # of twice 16, 32 or 64
     return (diagonals + (1 << shift) - 1) >> shift
 
 
-@njit
+@helper
 def lane_for(m, n, diagonals, pairs, vector, digits):
     """(lane, words) that take the least time for each of ``pairs`` pairs like this one; digits: of a step's cost."""
     best, best_lane, best_words = np.inf, 0, 0
@@ -91,7 +91,7 @@ def lane_for(m, n, diagonals, pairs, vector, digits):
     return best_lane, best_words
 
 
-@njit
+@helper
 def step_cost(words):
     """Relative time of a double step."""
     if words == 1:
@@ -99,7 +99,7 @@ def step_cost(words):
     return words * (_SEVERAL_WORDS if words <= _WORDS_OF_L1 else _PAST_L1)
 
 
-@njit
+@helper
 def wavefronts_are_faster(m, n, score, words, pairs, step_ns, traced):
     """Whether affine_wfa takes less time for a pair than its share of a group, as measured (see _WAVEFRONT)."""
     per_cell, per_score, per_letter, per_pair = _WAVEFRONT

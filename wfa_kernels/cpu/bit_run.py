@@ -8,7 +8,6 @@ pairs are rows of a table ``lanes``.
 """
 
 import numpy as np
-from numba import njit
 
 from wfa_kernels.cpu.bit_groups import (
     LETTERS,
@@ -26,6 +25,7 @@ from wfa_kernels.cpu.bit_groups import (
 from wfa_kernels.cpu.bit_letters import call_address
 from wfa_kernels.cpu.bit_plan import final_gap_cost
 from wfa_kernels.cpu.bit_trace import walk_back
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import address_of, peek, poke, prefetch
 
 #: Columns of lanes: the pair; its lengths; score below which it is proven; score before the first double step; whether
@@ -44,7 +44,7 @@ _LEAST_WATCH = 64
 _HOPELESS = 1.2
 
 
-@njit
+@helper
 def group_layout(group, steps, traced):
     """int64[6], see above."""
     words, _, vector, planes, code_vectors = group
@@ -65,26 +65,26 @@ def group_layout(group, steps, traced):
     return layout
 
 
-@njit
+@helper
 def memory_units(layout):
     """Length of the uint16 array of a group: wherever it begins, with LETTERS bytes to spare."""
     return layout[UNITS] + 32 + LETTERS // 2
 
 
-@njit
+@helper
 def aligned(memory):
     """First number of memory that begins a vector."""
     return (-(address_of(memory) >> 1)) & 31
 
 
-@njit
+@helper
 def _bring(address, end):
     """Prefetch the first letters of a sequence: in the order of bands the processor does not foresee the next pair."""
     for line in range(address, min(end, address + _BROUGHT), 64):
         prefetch(line)
 
 
-@njit
+@helper
 def load_group(memory, group, layout, steps, sequences, lanes, codes):
     """Set up the state and letters of a group; lanes: int64[count, LANE_COLUMNS] with ROW, M, N, LIMIT filled in.
 
@@ -118,13 +118,13 @@ def load_group(memory, group, layout, steps, sequences, lanes, codes):
         lanes[z, KNOWN] = known
 
 
-@njit
+@helper
 def _last_position(steps):
     """Bit position of the pattern's letters from which bit_lanes counts."""
     return (steps + LETTERS - 1) // LETTERS * LETTERS
 
 
-@njit
+@helper
 def compute(memory, group, layout, functions, steps, border, first, last, traced):
     """Double steps first to last - 1. functions: addresses, int64[border, traced]. Codes begin at those of a block."""
     words, lane, vector, _, code_vectors = group
@@ -141,13 +141,13 @@ def compute(memory, group, layout, functions, steps, border, first, last, traced
             first = stop
 
 
-@njit
+@helper
 def _copy(memory, source, target, count):
     for k in range(count):
         poke(memory, target + k, peek(memory, source + k))
 
 
-@njit
+@helper
 def run_group(memory, group, layout, functions, steps, border, traced, watched, lanes, costs):
     """Compute a group. Returns the double steps done: less than ``steps`` where it was given up as hopeless."""
     at, state = aligned(memory), layout[TEXT_AT]
@@ -163,20 +163,20 @@ def run_group(memory, group, layout, functions, steps, border, traced, watched, 
     return steps
 
 
-@njit
+@helper
 def score_of(memory, group, lanes, z):
     """Score of a lane so far."""
     _, lane, vector, _, _ = group
     return lanes[z, BEFORE] + read_lane(memory, aligned(memory) + (vector + z * lane) // UNIT, lane)
 
 
-@njit
+@helper
 def foreseen(score, gap, done, steps):
     """The score at the end, if it goes on like this."""
     return gap + max(score - gap, 0) * steps // done
 
 
-@njit
+@helper
 def _hopeless(memory, group, steps, done, lanes, costs):
     failing = 0
     for z in range(len(lanes)):
@@ -188,7 +188,7 @@ def _hopeless(memory, group, steps, done, lanes, costs):
     return 2 * failing > len(lanes)
 
 
-@njit
+@helper
 def trace_group(memory, group, layout, functions, steps, border, sequences, lanes, runs):
     """Walk back in all lanes whose walk has letters left."""
     words, lane, vector, _, code_vectors = group

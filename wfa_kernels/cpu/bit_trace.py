@@ -4,11 +4,10 @@ Codes cover some double steps only where keeping all would take too much memory:
 goes on when the double steps before have been computed once more.
 """
 
-from numba import njit
-
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run
 from wfa_kernels.cpu.bit_groups import bit_of
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_leading_zeros, differing_letters, peek
 
 _BEGINS_HERE = 3
@@ -16,7 +15,7 @@ _BEGINS_HERE = 3
 V, H, INSIDE, FILLED = range(4)
 
 
-@njit
+@helper
 def walk_back(memory, at, group, first_step, a, sequences, walk, runs, start):
     """Follow the codes of a pair from where its walk is, to double step first_step or to an end of a sequence.
 
@@ -62,14 +61,14 @@ def walk_back(memory, at, group, first_step, a, sequences, walk, runs, start):
     walk[V], walk[H], walk[INSIDE], walk[FILLED] = v, h, inside, filled
 
 
-@njit
+@helper
 def _code(memory, at, bit, lane, width, digits):
     stride = 4 * digits * width
     low = bit_of(memory, at, bit, lane, stride)
     return low | (bit_of(memory, at + width, bit, lane, stride) if digits == 2 else low) << 1
 
 
-@njit
+@helper
 def _equal_before(pattern, pattern_at, v, text, text_at, h):
     """How many of the last of v letters of the pattern and of h of the text are the same."""
     run, most = 0, min(v, h)

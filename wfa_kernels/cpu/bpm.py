@@ -30,6 +30,7 @@ from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, reverse_runs, with_room
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -50,7 +51,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
     return (scores, status, cigars, lengths) if traced else (scores, status, None, None)
 
 
-@njit
+@helper
 def _number_letters(pattern, pattern_at, m, row_of_byte):
     """Give every distinct pattern byte a row of Eq, from 1; row 0 is that of all other bytes. Returns the rows."""
     row_of_byte[:] = 0
@@ -63,7 +64,7 @@ def _number_letters(pattern, pattern_at, m, row_of_byte):
     return rows
 
 
-@njit
+@helper
 def _fill(words, rows, blocks, pattern, pattern_at, m, row_of_byte):
     """Eq of every letter, and column 0: all differences +1."""
     columns = rows * blocks
@@ -77,7 +78,7 @@ def _fill(words, rows, blocks, pattern, pattern_at, m, row_of_byte):
         poke(words, columns + 2 * block + 1, uint64(0))
 
 
-@njit
+@helper
 def _sweep(words, columns, stride, blocks, m, text, text_at, n, row_of_byte):
     """Take the columns from 0 to n; stride: words from one to the next, 0 to overwrite. Returns the distance."""
     distance = m
@@ -105,7 +106,7 @@ def _sweep(words, columns, stride, blocks, m, text, text_at, n, row_of_byte):
     return distance
 
 
-@njit
+@helper
 def _trace(words, columns, stride, pattern, pattern_at, m, text, text_at, n, cigars, start):
     """Append the CIGAR (see the module's text); the caller has made room. Returns the new end."""
     i, j, filled = m, n, start

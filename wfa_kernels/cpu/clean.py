@@ -26,7 +26,8 @@ import numpy as np
 from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, subset, with_room
+from wfa_kernels.cpu.backtrace import append_run, copy_run, read_only_arrays, subset, with_room
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_ones, count_trailing_zeros, differing_letters
 from wfa_kernels.result import NO_SCORE, OK
 
@@ -97,7 +98,7 @@ def _settle(pattern, pattern_offsets, text, text_offsets, start, stop, mismatch,
     return scores, cigars[:filled], lengths
 
 
-@njit
+@helper
 def _differing(p, t, at, count):
     """differing_letters from letter ``at`` on, of ``count`` letters."""
     bits = differing_letters(p + at, t + at)
@@ -105,7 +106,7 @@ def _differing(p, t, at, count):
     return bits if left >= BLOCK else bits & ~(_ALL << uint64(left))
 
 
-@njit
+@helper
 def _mismatches(p, t, count, limit):
     """Letters that differ among the first ``count``; where there are more than ``limit``, any number above it."""
     found = 0
@@ -116,7 +117,7 @@ def _mismatches(p, t, count, limit):
     return found
 
 
-@njit
+@helper
 def _best_place(p, t, m, n, limit):
     """(letters of the shorter sequence before the gap, mismatches): the least of those with at most limit before it."""
     shorter = min(m, n)
@@ -139,7 +140,7 @@ def _best_place(p, t, m, n, limit):
     return place, best + passed
 
 
-@njit
+@helper
 def _append_letters(p, t, count, cigars, start, filled):
     """Append matches and mismatches of ``count`` letters."""
     done = 0
@@ -162,11 +163,11 @@ def _merged(cigars, lengths, rows, other_cigars, other_lengths):
     for i in range(len(lengths)):
         if taken < len(rows) and rows[taken] == i:
             lengths[i] = other_lengths[taken]
-            merged[filled : filled + lengths[i]] = other_cigars[other : other + lengths[i]]
+            copy_run(other_cigars, other, merged, filled, lengths[i])
             other += lengths[i]
             taken += 1
         else:
-            merged[filled : filled + lengths[i]] = cigars[own : own + lengths[i]]
+            copy_run(cigars, own, merged, filled, lengths[i])
             own += lengths[i]
         filled += lengths[i]
     return merged, lengths

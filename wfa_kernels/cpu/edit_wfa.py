@@ -42,6 +42,7 @@ from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_trailing_zeros, differing_letters, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -72,7 +73,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
     return _cigar_range(*arrays, start, stop, budget_bytes)
 
 
-@njit
+@helper
 def diagonals(e, m, n, bound=NO_BOUND):
     """(lo, hi), inclusive: the diagonals of wavefront e that an optimal alignment can use.
 
@@ -83,7 +84,7 @@ def diagonals(e, m, n, bound=NO_BOUND):
     return max(-min(e, m), final - slack), min(min(e, n), final + slack)
 
 
-@njit
+@helper
 def _extend(letters, text_at, k, h, lim):
     """Offset reached by matches from h on diagonal k; letters: address of the pattern, the text text_at bytes on.
 
@@ -98,7 +99,7 @@ def _extend(letters, text_at, k, h, lim):
             return lim
 
 
-@njit
+@helper
 def _upper_bound(letters, text_at, m, n):
     """Errors of an alignment: the best one that stays near the diagonal that has got furthest.
 
@@ -134,7 +135,7 @@ def _compiled(function, traced):
     variants could get one symbol, and the first one loaded would then serve for both.
     """
     function.__qualname__ += "_traced" if traced else "_untraced"
-    return njit(function)
+    return helper(function)
 
 
 def _make_sweep(traced):
@@ -187,7 +188,7 @@ def _make_sweep(traced):
     return _compiled(sweep, traced)
 
 
-@njit
+@helper
 def _trace(steps, m, n, e, bound, path):
     """Write the e steps of the path into path[:e], first step first (path: the row, no longer needed)."""
     filled = 0
@@ -207,7 +208,7 @@ def _trace(steps, m, n, e, bound, path):
             k += 1
 
 
-@njit
+@helper
 def _rebuild(letters, text_at, m, n, e, path, cigars, start):
     """Append the CIGAR of a path: matches by extending, steps as stored (thesis Algorithm 6)."""
     k, h, filled = 0, 0, start
@@ -224,13 +225,13 @@ def _rebuild(letters, text_at, m, n, e, path, cigars, start):
     return filled
 
 
-@njit
+@helper
 def _fixed_bytes(m, n):
     """Working memory of a pair but for its steps: the rows and the padded copy."""
     return 4 * (m + n + 8 + _RING) + (m + n + 2 * PAD)
 
 
-@njit
+@helper
 def _copy_pair(pattern, pattern_at, m, text, text_at, n, letters):
     """Pattern, pad, text, pad into the scratch; what a pad holds does not matter."""
     for i in range(m):

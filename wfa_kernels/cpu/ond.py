@@ -30,6 +30,7 @@ from numba import int64, njit
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
 from wfa_kernels.cpu.edit_wfa import UNREACHED, diagonals
+from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_leading_zeros, count_trailing_zeros, load_u64, peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -50,7 +51,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes):
     return (scores, status, cigars, lengths) if traced else (scores, status, None, None)
 
 
-@njit
+@helper
 def _snake(pattern, v, text, h, direction, most):
     """Letters that match from pattern[v], text[h] in a direction (+1 or -1), at most ``most``: 8 at a time if left."""
     run = 0
@@ -69,7 +70,7 @@ def _snake(pattern, v, text, h, direction, most):
     return run
 
 
-@njit
+@helper
 def _step(pattern, v0, m, text, h0, n, direction, row, d):
     """From the furthest points of d-1 steps to those of d; returns the most letters of both that one of them is past.
 
@@ -94,7 +95,7 @@ def _step(pattern, v0, m, text, h0, n, direction, row, d):
     return furthest
 
 
-@njit
+@helper
 def _meeting(forward, reverse, df, dr, m, n):
     """A diagonal on which df forward and dr reverse steps have met, or m + n + 1 when there is none."""
     centre = m + 3
@@ -107,7 +108,7 @@ def _meeting(forward, reverse, df, dr, m, n):
     return m + n + 1
 
 
-@njit
+@helper
 def _middle(pattern, v0, v1, text, h0, h1, forward, reverse):
     """(distance, v, h) of the part pattern[v0:v1], text[h0:h1]; (v, h) the end of its middle snake."""
     m, n = v1 - v0, h1 - h0
@@ -131,13 +132,13 @@ def _middle(pattern, v0, v1, text, h0, h1, forward, reverse):
     return df + dr, v0 + h - k, h0 + h
 
 
-@njit
+@helper
 def _push(stack, depth, v0, v1, h0, h1):
     stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = v0, v1, h0, h1
     return depth + 1
 
 
-@njit
+@helper
 def _align_parts(pattern, v0, v1, text, h0, h1, forward, reverse, stack, cigars, start):
     """Append the CIGAR of a pair, part by part from its beginning. Returns (distance, cigars, its new end)."""
     distance, filled = 0, start
