@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numba import njit
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from tests import naive, peak_memory
 from wfa_kernels.cigar import DELETION, MATCH, MAX_RUN, format_packed
