@@ -9,10 +9,11 @@ would be in origins.
 
 import numpy as np
 
-from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED
+from wfa_kernels.cpu.affine_lanes import UNREACHED
 from wfa_kernels.cpu.backtrace import apart, copy_run, grown
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import peek, poke
+from wfa_kernels.cpu.lanes import LANES
 
 #: Range of a row without cells: min and max with a real range give that one; one step wider it is still empty.
 EMPTY_LO, EMPTY_HI = 2**30, -(2**30)

@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cpu.affine_band import EVERYWHERE, align_in_band
-from wfa_kernels.cpu.affine_lanes import LANES, UNREACHED, next_lanes, next_lanes_traced
+from wfa_kernels.cpu.affine_lanes import UNREACHED, next_lanes, next_lanes_traced
 from wfa_kernels.cpu.affine_memory import (
     EMPTY_HI,
     EMPTY_LO,
@@ -53,6 +53,7 @@ from wfa_kernels.cpu.affine_trace import followed, rebuild, trace
 from wfa_kernels.cpu.backtrace import read_only_arrays, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64, peek, poke
+from wfa_kernels.cpu.lanes import LANES
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 

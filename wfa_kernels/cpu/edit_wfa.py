@@ -21,12 +21,12 @@ with h = n or v = m, x diagonals away from n-m, that e-1 edits reach. From there
 insertions, end the alignment, so the distance is at most e-1+x. A path through the clamped cell, again at distance x
 or more from the final diagonal, would cost at least e+x. So the path traced back holds no clamped step.
 
-Memory: one int32 row of m+n+8 offsets, updated in place (the two neighbours still needed are kept in registers; the
-thesis' two rings would be the same values twice); for the last pairs of the batch a copy, padded so that loads of a
-block stay inside, while all others are read where they are; for CIGARs 2 bits per cell: the step taken, 32 cells per
-uint64, every wavefront beginning a new word, e*e/4 bytes and a little more for distance e. The steps are traced back
-from (e, n-m) to (0, 0) and the matches put back between them by walking forward with the extend operator (thesis
-Algorithm 6).
+Memory: two int32 rows of m+n+24 offsets. A narrow wavefront is updated in place, its two neighbours still needed in
+registers; a wide one goes from row to row, 16 diagonals at a time (edit_lanes). For the last pairs of the batch a copy,
+padded so that loads of a block stay inside, while all others are read where they are; for CIGARs 2 bits per cell, 32
+cells per uint64: came it by an insertion, in the low half, or by a deletion, in the high one. Every wavefront begins a
+new word: e*e/4 bytes and a little more for distance e. The steps are traced back from (e, n-m) to (0, 0) and the
+matches put back between them by walking forward with the extend operator (thesis Algorithm 6).
 
 Extend compares 64 bytes at a time, whatever they are, by a vector instruction or two: on the path of clean reads that
 is mostly the one time, without the branch at the end of a loop of 8 bytes a time (docs/notes/cpu-kernels.md).
@@ -42,8 +42,20 @@ from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.edit_lanes import DELETION_AT, GOING_AT, INSERTION_AT, next_lanes
 from wfa_kernels.cpu.helper import helper
-from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_trailing_zeros, differing_letters, peek, poke
+from wfa_kernels.cpu.intrinsics import (
+    BLOCK,
+    address_of,
+    count_trailing_zeros,
+    differing_letters,
+    load_i32,
+    peek,
+    poke,
+    store_i32,
+    store_u64,
+)
+from wfa_kernels.cpu.lanes import LANES
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: Offset of a cell no path reaches; far enough from the int32 limit that steps cannot overflow it.
@@ -52,9 +64,13 @@ NO_BOUND = 2**62
 #: Errors from which on an upper bound of the distance is worth its time: with it wavefronts narrow again after half the
 #: distance, half of the cells. Diagonals on either side of the furthest one in the search for it, and its row's length.
 _WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
+#: Diagonals from which on a wavefront is taken by vectors.
+_WIDE = LANES
 #: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
 PAD = BLOCK
-#: Steps as stored in the backtrace, 2 bits each.
+#: Bit of a step's deletion flag above that of its insertion flag, in a word of the backtrace.
+_DELETIONS = 32
+#: Steps of a path.
 STEP_MISMATCH, STEP_INSERTION, STEP_DELETION = 0, 1, 2
 
 
@@ -138,51 +154,90 @@ def _compiled(function, traced):
     return helper(function)
 
 
+@helper
+def _advance_wide(old, new, letters, text_at, lo, hi, m, n, steps):
+    """A wavefront from row to row. All are int64; old, new: addresses of diagonal 0 in the rows; steps: address of the
+    words for its steps, or 0.
+
+    Addresses, since a call counts references to an array.
+    """
+    for k in range(lo, hi + 1, 2 * LANES):
+        low = next_lanes(old, new, k, hi, m, n, letters, letters + text_at)
+        high = uint64(0)
+        if k + LANES <= hi:
+            high = next_lanes(old, new, k + LANES, hi, m, n, letters, letters + text_at)
+        going = _joined(low, high, GOING_AT)
+        while going != 0:
+            diagonal = k + count_trailing_zeros(going)
+            going &= going - uint64(1)
+            at = new + 4 * diagonal
+            store_i32(at, _extend(letters, text_at, diagonal, load_i32(at), min(n, m + diagonal)))
+        if steps:
+            word = _joined(low, high, INSERTION_AT) | (_joined(low, high, DELETION_AT) << uint64(_DELETIONS))
+            store_u64(steps + ((k - lo) >> 5) * 8, word)
+
+
+@helper
+def _joined(low, high, at):
+    """The 16 bits at ``at`` of both, those of ``high`` above."""
+    mask = uint64(2**LANES - 1)
+    return ((low >> uint64(at)) & mask) | (((high >> uint64(at)) & mask) << uint64(LANES))
+
+
+@helper
+def _narrow_word(flags, cells):
+    """A word of steps of ``cells`` cells, whose flags came in from the top of either half and moved down."""
+    half = uint64(2**_DELETIONS - 1)
+    unused = uint64(_DELETIONS - cells)
+    return ((flags & half) >> unused) | ((flags >> uint64(_DELETIONS)) >> unused) << uint64(_DELETIONS)
+
+
 def _make_sweep(traced):
     """The wavefront recurrence; compiled with ``traced`` it stores the step of every cell."""
 
-    def sweep(letters, text_at, m, n, row, steps, limit_words):
+    def sweep(letters, text_at, m, n, rows, steps, limit_words):
         """(distance or NO_SCORE, steps, bound for diagonals): NO_SCORE when the steps do not fit limit_words."""
-        centre = m + 3
         final = n - m
-        poke(row, centre, _extend(letters, text_at, 0, 0, min(m, n)))
+        here_at, other_at = m + 3, m + 3 + _row_length(m + n)  # of diagonal 0
+        poke(rows, here_at, _extend(letters, text_at, 0, 0, min(m, n)))
         e, lo, hi, filled = 0, 0, 0, 0
         bound = NO_BOUND
-        while not (lo <= final <= hi and peek(row, centre + final) == n):
+        while not (lo <= final <= hi and peek(rows, here_at + final) == n):
             for beyond in (1, 2):
-                poke(row, centre + lo - beyond, UNREACHED)
-                poke(row, centre + hi + beyond, UNREACHED)
+                poke(rows, here_at + lo - beyond, UNREACHED)
+                poke(rows, here_at + hi + beyond, UNREACHED)
             if e == _WORTH_A_BOUND:
                 bound = _upper_bound(letters, text_at, m, n)
             e += 1
             lo, hi = diagonals(e, m, n, bound)
-            if traced:
-                words = (hi - lo + 32) >> 5
-                if filled + words > len(steps):  # asked here first, as a call counts references to the array
-                    steps = grown(steps, filled, filled + words, limit_words)
-                    if filled + words > len(steps):
-                        return NO_SCORE, steps, bound
-            left, here = int64(peek(row, centre + lo - 1)), int64(peek(row, centre + lo))
-            k = lo
-            while k <= hi:
-                # One uint64 of steps; without them one block is the whole wavefront.
-                block_end = min(k + 31, hi) if traced else hi
-                block, first = uint64(0), k  # steps come in from the top and move down
-                while k <= block_end:
-                    right = int64(peek(row, centre + k + 1))
-                    insertion = left > here
+            words = (hi - lo + 32) >> 5
+            if traced and filled + words > len(steps):  # asked here first, as a call counts references to the array
+                steps = grown(steps, filled, filled + words, limit_words)
+                if filled + words > len(steps):
+                    return NO_SCORE, steps, bound
+            if hi - lo >= _WIDE:
+                old, new = address_of(rows) + 4 * here_at, address_of(rows) + 4 * other_at
+                steps_at = address_of(steps) + 8 * filled if traced else 0
+                _advance_wide(old, new, letters, text_at, lo, hi, m, n, steps_at)
+                here_at, other_at = other_at, here_at
+            else:
+                left, here = int64(peek(rows, here_at + lo - 1)), int64(peek(rows, here_at + lo))
+                flags = uint64(0)  # they come in from the top and move down
+                for k in range(lo, hi + 1):
+                    right = int64(peek(rows, here_at + k + 1))
                     offset = max(left, here) + 1
-                    deletion = right > offset
-                    offset = max(right, offset)
                     if traced:
-                        step = STEP_DELETION if deletion else (STEP_INSERTION if insertion else STEP_MISMATCH)
-                        block = (block >> uint64(2)) | (uint64(step) << uint64(62))
+                        deletion = right > offset
+                        insertion = left > here and not deletion
+                        flags = (
+                            (flags >> uint64(1)) | (uint64(insertion) << uint64(31)) | (uint64(deletion) << uint64(63))
+                        )
+                    offset = max(right, offset)
                     left, here = here, right
-                    poke(row, centre + k, _extend(letters, text_at, k, offset, min(n, m + k)))
-                    k += 1
+                    poke(rows, here_at + k, _extend(letters, text_at, k, offset, min(n, m + k)))
                 if traced:
-                    poke(steps, filled, block >> uint64(62 - 2 * (block_end - first)))
-                    filled += 1
+                    poke(steps, filled, _narrow_word(flags, hi - lo + 1))
+            filled += words
         return e, steps, bound
 
     return _compiled(sweep, traced)
@@ -190,7 +245,7 @@ def _make_sweep(traced):
 
 @helper
 def _trace(steps, m, n, e, bound, path):
-    """Write the e steps of the path into path[:e], first step first (path: the row, no longer needed)."""
+    """Write the e steps of the path into path[:e], first step first (path: the rows, no longer needed)."""
     filled = 0
     for d in range(1, e + 1):
         lo, hi = diagonals(d, m, n, bound)
@@ -200,12 +255,15 @@ def _trace(steps, m, n, e, bound, path):
         lo, hi = diagonals(d, m, n, bound)
         filled -= (hi - lo + 32) >> 5
         cell = k - lo
-        step = (steps[filled + (cell >> 5)] >> uint64(2 * (cell & 31))) & uint64(3)
-        path[d - 1] = step
-        if step == STEP_INSERTION:
+        flags = steps[filled + (cell >> 5)] >> uint64(cell & 31)
+        if flags & uint64(1):
+            path[d - 1] = STEP_INSERTION
             k -= 1
-        elif step == STEP_DELETION:
+        elif (flags >> uint64(_DELETIONS)) & uint64(1):
+            path[d - 1] = STEP_DELETION
             k += 1
+        else:
+            path[d - 1] = STEP_MISMATCH
 
 
 @helper
@@ -228,7 +286,13 @@ def _rebuild(letters, text_at, m, n, e, path, cigars, start):
 @helper
 def _fixed_bytes(m, n):
     """Working memory of a pair but for its steps: the rows and the padded copy."""
-    return 4 * (m + n + 8 + _RING) + (m + n + 2 * PAD)
+    return 4 * (2 * _row_length(m + n) + _RING) + (m + n + 2 * PAD)
+
+
+@helper
+def _row_length(letters):
+    """Offsets of a row, with two unreached ones on either side, and what vectors write past the last."""
+    return letters + 8 + LANES
 
 
 @helper
@@ -252,7 +316,7 @@ def _make_range(traced):
             m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
             if _fixed_bytes(m, n) <= budget_bytes:
                 largest = max(largest, m + n)
-        row = np.empty(largest + 8, np.int32)
+        rows = np.empty(2 * _row_length(largest), np.int32)
         letters = np.empty(largest + 2 * PAD, np.uint8)
         steps = np.empty(0, np.uint64)
         limit_words = (budget_bytes - _fixed_bytes(largest, 0)) // 8
@@ -266,15 +330,15 @@ def _make_range(traced):
             if pattern_offsets[i + 1] + PAD > len(pattern) or text_offsets[i + 1] + PAD > len(text):
                 _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
                 at, text_at = address_of(letters), address_of(letters) + m + PAD
-            e, steps, bound = sweep(at, text_at - at, m, n, row, steps, limit_words)
+            e, steps, bound = sweep(at, text_at - at, m, n, rows, steps, limit_words)
             if e == NO_SCORE:
                 continue
             scores[i - start], status[i - start] = e, OK
             if traced:
-                _trace(steps, m, n, e, bound, row)
+                _trace(steps, m, n, e, bound, rows)
                 cigars = with_room(cigars, filled, 2 * e + 2)
                 before = filled
-                filled = _rebuild(at, text_at - at, m, n, e, row, cigars, before)
+                filled = _rebuild(at, text_at - at, m, n, e, rows, cigars, before)
                 lengths[i - start] = filled - before
         return scores, status, cigars[:filled], lengths
 

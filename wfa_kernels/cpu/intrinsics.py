@@ -82,15 +82,45 @@ def prefetch(typing_context, address):
 
 
 @intrinsic
-def store_u16(typing_context, address, number):
-    """Write the low 16 bits of a uint64 at an even address (int64)."""
+def load_i32(typing_context, address):
+    """int32 at an address (int64) that is a multiple of 4, as int64."""
 
     def generate(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.PointerType())
-        builder.store(builder.trunc(arguments[1], ir.IntType(16)), pointer).align = 2
+        loaded = builder.load(builder.inttoptr(arguments[0], ir.PointerType()), typ=ir.IntType(32))
+        loaded.align = 4
+        return builder.sext(loaded, _I64)
+
+    return types.int64(types.int64), generate
+
+
+def _store(number_type, bits):
+    """An intrinsic's answer: write the low ``bits`` of a number at an address (int64) that is a multiple of them."""
+
+    def generate(context, builder, signature, arguments):
+        address, number = arguments
+        number = number if bits == 64 else builder.trunc(number, ir.IntType(bits))
+        builder.store(number, builder.inttoptr(address, ir.PointerType())).align = bits // 8
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.uint64), generate
+    return types.void(types.int64, number_type), generate
+
+
+@intrinsic
+def store_u16(typing_context, address, number):
+    """Write the low 16 bits of a uint64 at an even address (int64)."""
+    return _store(types.uint64, 16)
+
+
+@intrinsic
+def store_i32(typing_context, address, number):
+    """Write the low 32 bits of an int64 at an address (int64) that is a multiple of 4."""
+    return _store(types.int64, 32)
+
+
+@intrinsic
+def store_u64(typing_context, address, number):
+    """Write a uint64 at an address (int64) that is a multiple of 8."""
+    return _store(types.uint64, 64)
 
 
 @intrinsic
