@@ -1,6 +1,7 @@
 """The floor of a GPU's time from end to end: the letters of the pairs over the wire, and nothing else."""
 
 from workflow.scripts import gpu_cards
+from workflow.scripts.format_numbers import significant
 from workflow.scripts.table import Cell, Line, Row
 
 #: Stands for a tool in the rows of a table.
@@ -30,13 +31,17 @@ def seconds(column, bandwidth):
 
 
 def line(row_, source, host, columns, bandwidth, has_gpu):
-    """The Line of one host. bandwidth: GB/s or None. has_gpu: whether the host has one."""
+    """The Line of one host, in four digits: a bandwidth is not known better. bandwidth: GB/s or None.
+
+    has_gpu: whether the host has one.
+    """
     short, reason = "not known", "the host's races are older than the measurement of its bandwidth"
     if not has_gpu:
         short, reason = "no GPU", "not measured on a host without one"
     cells = []
     for column in columns:
-        cell = Cell(column, pairs=column.pairs, time_s=seconds(column, bandwidth) if has_gpu else None)
+        floor = seconds(column, bandwidth) if has_gpu else None
+        cell = Cell(column, pairs=column.pairs, time_s=floor and float(significant(floor, 4)))
         if cell.time_s is None:
             cell.short, cell.reason = short, reason
         cells.append(cell)
