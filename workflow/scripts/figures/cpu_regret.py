@@ -34,12 +34,13 @@ def draw(page):
 
 
 def _left_out(page):
-    """Sentences on the kernels of ours that the lane leaves out of a metric's races."""
+    """A sentence for each metric on the kernels of ours that the lane leaves out of its races."""
     for metric, ids in EXPERIMENTS.items():
         without = {tool for id_ in ids for tool in page.lane.get("narrow", {}).get(id_, {}).get("without", ())}
-        for tool in filter(ratios.is_ours, sorted(without.intersection(cpu_points.TOOLS[metric]))):
-            told = f"{cpu_races.name(tool)}, {METRICS[metric]}"
-            yield f"Not raced in lane {page.lane['name']}, though align() may pick it: {told}"
+        ours = filter(ratios.is_ours, sorted(without.intersection(cpu_points.TOOLS[metric])))
+        told = " and ".join(map(cpu_races.name, ours))
+        if told:
+            yield f"{METRICS[metric].capitalize()}, not raced in lane {page.lane['name']}: {told}"
 
 
 def regret(found):
