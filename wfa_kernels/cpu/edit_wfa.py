@@ -64,7 +64,7 @@ NO_BOUND = 2**62
 #: Errors from which on an upper bound of the distance is worth its time: with it wavefronts narrow again after half the
 #: distance, half of the cells. Diagonals on either side of the furthest one in the search for it, and its row's length.
 _WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
-#: Wavefronts of more diagonals than this are taken by vectors.
+#: Diagonals from which on a wavefront is taken by vectors.
 _WIDE = LANES
 #: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
 PAD = BLOCK
