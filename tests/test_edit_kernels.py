@@ -260,17 +260,18 @@ def test_pair_of_length_100000_with_few_errors():
 
 
 def test_runs_are_merged_and_split_at_the_longest_an_element_holds():
+    append_run, reverse_runs = njit(backtrace.append_run), njit(backtrace.reverse_runs)
     cigars = np.zeros(8, np.uint32)
-    filled = backtrace.append_run(cigars, 0, 0, MATCH, 3)
-    filled = backtrace.append_run(cigars, 0, filled, MATCH, 4)
-    filled = backtrace.append_run(cigars, 0, filled, DELETION, 0)
-    filled = backtrace.append_run(cigars, 0, filled, DELETION, MAX_RUN)
-    filled = backtrace.append_run(cigars, 0, filled, DELETION, 5)
+    filled = append_run(cigars, 0, 0, MATCH, 3)
+    filled = append_run(cigars, 0, filled, MATCH, 4)
+    filled = append_run(cigars, 0, filled, DELETION, 0)
+    filled = append_run(cigars, 0, filled, DELETION, MAX_RUN)
+    filled = append_run(cigars, 0, filled, DELETION, 5)
     assert filled == 3
-    backtrace.reverse_runs(cigars, 0, filled)
+    reverse_runs(cigars, 0, filled)
     assert cigars[:3].tolist() == [5 << 4 | DELETION, MAX_RUN << 4 | DELETION, 7 << 4 | MATCH]
     # The run before belongs to the pair before.
-    assert backtrace.append_run(cigars, 3, 3, MATCH, 1) == 4
+    assert append_run(cigars, 3, 3, MATCH, 1) == 4
 
 
 def test_buffers_double_up_to_their_limit_and_no_further():

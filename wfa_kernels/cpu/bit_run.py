@@ -9,6 +9,7 @@ pairs are rows of a table ``lanes``.
 
 import numpy as np
 
+from wfa_kernels.cpu.backtrace import copy_run
 from wfa_kernels.cpu.bit_groups import (
     LETTERS,
     UNIT,
@@ -26,7 +27,7 @@ from wfa_kernels.cpu.bit_letters import call_address
 from wfa_kernels.cpu.bit_plan import final_gap_cost
 from wfa_kernels.cpu.bit_trace import walk_back
 from wfa_kernels.cpu.helper import helper
-from wfa_kernels.cpu.intrinsics import address_of, peek, poke, prefetch
+from wfa_kernels.cpu.intrinsics import address_of, prefetch
 
 #: Columns of lanes: the pair; its lengths; score below which it is proven; score before the first double step; whether
 #: its letters are known; then a walk's, see bit_trace.
@@ -142,12 +143,6 @@ def compute(memory, group, layout, functions, steps, border, first, last, traced
 
 
 @helper
-def _copy(memory, source, target, count):
-    for k in range(count):
-        poke(memory, target + k, peek(memory, source + k))
-
-
-@helper
 def run_group(memory, group, layout, functions, steps, border, traced, watched, lanes, costs):
     """Compute a group. Returns the double steps done: less than ``steps`` where it was given up as hopeless."""
     at, state = aligned(memory), layout[TEXT_AT]
@@ -158,7 +153,7 @@ def run_group(memory, group, layout, functions, steps, border, traced, watched, 
             return first
         if many:
             kept = at + layout[KEPT_AT] + first // chunk * state
-            _copy(memory, at, kept, state)
+            copy_run(memory, at, memory, kept, state)
         compute(memory, group, layout, functions, steps, border, first, min(first + chunk, steps), traced and not many)
     return steps
 
@@ -198,7 +193,7 @@ def trace_group(memory, group, layout, functions, steps, border, sequences, lane
     for first in range((steps - 1) // block * block, -1, -block):
         if block < steps:
             kept = at + layout[KEPT_AT] + first // block * state
-            _copy(memory, kept, at, state)
+            copy_run(memory, kept, memory, at, state)
             compute(memory, group, layout, functions, steps, border, first, min(first + block, steps), 1)
         for z in range(len(lanes)):
             row = lanes[z, ROW]

@@ -8,8 +8,8 @@ take 8 s, where wavefronts would want 300 MB.
 from wfa_kernels.cpu import edit_wfa, ond
 from wfa_kernels.cpu.choice import Times, pick, with_linear_memory
 
-#: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors; what a wavefront's score costs
-#: squared, since vectors take it, on an Intel Xeon, and scaled by what bit planes take on both.
+#: Measured on an AMD EPYC with AVX-512, 100 to 10,000 letters, 0.1 to 20 % errors. The first numbers of
+#: wavefronts were 1.1 and 1.4 before vectors took them; these are an estimate from an Intel Xeon, not fitted again.
 TIMES = Times(
     wavefronts={"score": (0.7, 14.0, 0.014, 16.0), "cigar": (0.85, 54.0, 0.022, 45.0)},
     bits={"score": (0.8, 2.3, 0.24, 85.0), "cigar": (2.9, 30.0, 0.11, 135.0)},

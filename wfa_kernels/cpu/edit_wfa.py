@@ -41,7 +41,7 @@ import numpy as np
 from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.backtrace import append_run, copy_run, grown, read_only_arrays, with_room
 from wfa_kernels.cpu.edit_lanes import DELETION_AT, GOING_AT, INSERTION_AT, next_lanes
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import (
@@ -64,7 +64,7 @@ NO_BOUND = 2**62
 #: Errors from which on an upper bound of the distance is worth its time: with it wavefronts narrow again after half the
 #: distance, half of the cells. Diagonals on either side of the furthest one in the search for it, and its row's length.
 _WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
-#: Diagonals from which on a wavefront is taken by vectors.
+#: Wavefronts of more diagonals than this are taken by vectors.
 _WIDE = LANES
 #: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
 PAD = BLOCK
@@ -298,10 +298,8 @@ def _row_length(letters):
 @helper
 def _copy_pair(pattern, pattern_at, m, text, text_at, n, letters):
     """Pattern, pad, text, pad into the scratch; what a pad holds does not matter."""
-    for i in range(m):
-        poke(letters, i, peek(pattern, pattern_at + i))
-    for i in range(n):
-        poke(letters, m + PAD + i, peek(text, text_at + i))
+    copy_run(pattern, pattern_at, letters, 0, m)
+    copy_run(text, text_at, letters, m + PAD, n)
 
 
 def _make_range(traced):

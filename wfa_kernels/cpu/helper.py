@@ -1,4 +1,4 @@
-"""Decorator of the functions that only compiled code calls: half of the time that njit takes to compile them.
+"""Decorator of the functions that only compiled code calls: a fifth to a third less time to compile than njit takes.
 
 njit makes each of them callable from Python and from C too, and compiles it anew for every constant argument (0, then
 int64, as types become known in a loop). Called from Python such a function runs uncompiled.
