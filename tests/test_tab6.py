@@ -105,7 +105,7 @@ def test_a_cpu_tool_has_the_best_of_its_threads_and_no_kernel_rate(make):
 def test_peers_are_left_to_table_1_and_what_is_missing_says_why(make):
     out = make(measurement())
     assert {r["tool"] for r in read_csv(f"{out}.csv") if r["source"] == "here"} == {
-        "wavebench-auto", "wavebench-wfa", "wavebench-bpm", "wavebench-ond", "wavebench-edit"
+        "wavebench-auto", "wavebench-wfa", "wavebench-bits", "wavebench-bpm", "wavebench-ond", "wavebench-edit"
     }  # fmt: skip
     rows = rates(out, source="here", tool="wavebench-edit", variant="fast", scope="score")
     assert {row["status"] for row in rows.values()} == {"no GPU: not measured on a host without one"}
