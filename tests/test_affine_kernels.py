@@ -192,6 +192,7 @@ huge_penalties = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(pairs=st.lists(pair(), min_size=1, max_size=6), costs=huge_penalties)
 def test_huge_penalties(pairs, costs):

@@ -103,7 +103,7 @@ NAMES += ("global_False", "global_True", "wfa_band", "wfa_reduction")
 #: Five seconds and more: of the gap-affine kernels the shortest is compiled in the quick tests.
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_", "wfa_", "strips", "edit_strips"))}
 LONG_TO_COMPILE -= {"affine_64_False"}
-LONG_TO_COMPILE |= {"band_128_True", "band_256_True", "global_True", "E128_False", "E128_True"}
+LONG_TO_COMPILE |= {"band_64_True", "band_128_True", "band_256_True", "global_True", "E128_False", "E128_True"}
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,

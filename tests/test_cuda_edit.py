@@ -91,14 +91,15 @@ def test_at_the_limits(design, limit):
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design))
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", ["fast", pytest.param("paper", marks=pytest.mark.slow)])
 def test_packed_letters_of_all_kinds(design):
     pairs = [*RAGGED, (b"ACNT", b"ACT"), (b"GATTACA", b"gattaca")]
     rescued = [len(RAGGED), len(RAGGED) + 1]
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, "packed"), rescued)
 
 
-@pytest.mark.parametrize("scope", [pytest.param("score", marks=pytest.mark.slow), "cigar"])
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", ["score", "cigar"])
 def test_strips(scope):
     pairs = [*RAGGED, *random_pairs(6, [90, 120], seed=3), mismatches(70, 80), (b"A" * 5, b"C" * 100)]
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", first_level=len(BANDS)))

@@ -55,7 +55,7 @@ def test_pieces_for_many_threads_are_the_whole(monkeypatch):
         assert (any(found), planes.tolist(), odd.tolist()) == packed(letters)
 
 
-@pytest.mark.parametrize("source", ["pageable", "pinned"])
+@pytest.mark.parametrize("source", ["pageable", pytest.param("pinned", marks=pytest.mark.slow)])
 def test_letters_without_a_code_are_found_wherever_they_are_packed(source):
     """Of each batch the first letters are packed by the host, of page-locked ones the others on the GPU."""
     pairs = random_pairs(16, LENGTHS[7:], seed=5)

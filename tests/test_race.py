@@ -100,6 +100,7 @@ def test_each_block_and_all_cores_have_a_twin(arena):
     assert len(twins) == 5 and twins <= own
 
 
+@pytest.mark.slow
 def test_a_gpu_tools_uneven_twin_invalidates_the_race(arena):
     _, card, _ = arena(["honest", "uneven-on-gpu"], scopes=["score"])
     assert not card["valid"] and {name: twin["even"] for name, twin in card["twins"].items()} == {
@@ -107,6 +108,7 @@ def test_a_gpu_tools_uneven_twin_invalidates_the_race(arena):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_gives_no_time_has_a_row_with_its_reason(arena):
     frame, card, _ = arena(["honest", "sleeper", "crasher", "hog", "absent", "score-only"], timeout=1)
     status = {
@@ -134,6 +136,7 @@ def test_answers_without_an_exact_score_are_not_called_right(arena, monkeypatch)
     assert any("with answers that were not verified; " in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_tool_that_chokes_on_many_pairs_runs_the_few_that_it_can(arena):
     frame, _, lines = arena(["honest", "choker"], scopes=["score"], timeout=1)
     row = cell(frame, "choker", "score").iloc[0]
@@ -188,6 +191,7 @@ def test_prepared_cells_of_all_workers_share_one_budget(arena, tmp_path, monkeyp
     assert (frame["status"] == "ok").all() and (frame["recall_native"] == 1).all()
 
 
+@pytest.mark.slow
 def test_a_wrong_oracle_is_not_a_tools_fault(arena, tmp_path):
     _, card, _ = arena(["honest"], scopes=["score"])
     assert card["confirmed"] == {"edit": 40}
@@ -201,6 +205,7 @@ def test_a_wrong_oracle_is_not_a_tools_fault(arena, tmp_path):
         arena(["honest", "refuser"], scopes=["score"])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path):
     frame, card, _ = arena(["honest", "logbook", "logbook:b", "crasher"], twin="logbook")
     ran = frame[frame["pairs"] > 0].drop_duplicates(["tool", "variant", "scope", "threads", "pairs", "twin"])
@@ -234,6 +239,7 @@ def test_a_thread_pool_is_one_process_with_all_threads(arena, tmp_path):
     assert len({process for tool, process, *_ in told if tool == "honest"}) == 6, "three shards, and the twin's"
 
 
+@pytest.mark.slow
 def test_the_budget_of_a_race_counts_from_its_start(arena, monkeypatch):
     monkeypatch.setattr(one_race, "ENOUGH", -1)
     ample = one_race.STEP_SECONDS
@@ -259,7 +265,10 @@ def test_unchanged_race_comes_from_the_store(arena):
     assert not any("store" in line for line in lines) and len(other) > len(first)
 
 
-@pytest.mark.parametrize("name", ["PROCEDURE", "WORKING_MEMORY_BYTES", "DEVICE_MEMORY_BYTES"])
+@pytest.mark.parametrize(
+    "name",
+    ["PROCEDURE", *(pytest.param(f"{kind}_MEMORY_BYTES", marks=pytest.mark.slow) for kind in ("WORKING", "DEVICE"))],
+)
 def test_other_conditions_race_again_and_are_on_the_card(arena, monkeypatch, name):
     arena(["honest"], scopes=["score"])
     monkeypatch.setattr(provenance, name, 12345)

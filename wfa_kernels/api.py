@@ -24,7 +24,7 @@ LEAST_DEVICE_MEMORY = 256 * 2**20
 _STEMS = {
     ("auto", Edit): "edit",
     ("auto", Affine): "affine",
-    ("wfa", Edit): "edit_wfa",
+    ("wfa", Edit): "edit_groups",
     ("wfa", Affine): "affine_wfa",
     ("bits", Edit): "affine_bits",
     ("bits", Affine): "affine_bits",

@@ -144,7 +144,7 @@ def _upper_bound(letters, text_at, m, n):
     return e
 
 
-def _compiled(function, traced):
+def compiled(function, traced):
     """Compile one of the two variants under a name of its own.
 
     Numba names a compiled closure by its qualified name and a counter of the process: cached by two processes, both
@@ -240,7 +240,7 @@ def _make_sweep(traced):
             filled += words
         return e, steps, bound
 
-    return _compiled(sweep, traced)
+    return compiled(sweep, traced)
 
 
 @helper
@@ -340,7 +340,7 @@ def _make_range(traced):
                 lengths[i - start] = filled - before
         return scores, status, cigars[:filled], lengths
 
-    return _compiled(align, traced)
+    return compiled(align, traced)
 
 
 _score_pairs, _cigar_pairs = _make_range(False), _make_range(True)

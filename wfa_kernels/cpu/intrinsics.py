@@ -106,6 +106,12 @@ def _store(number_type, bits):
 
 
 @intrinsic
+def store_u8(typing_context, address, number):
+    """Write the low 8 bits of a uint64 at an address (int64)."""
+    return _store(types.uint64, 8)
+
+
+@intrinsic
 def store_u16(typing_context, address, number):
     """Write the low 16 bits of a uint64 at an even address (int64)."""
     return _store(types.uint64, 16)

@@ -75,7 +75,12 @@ class Lanes:
         """(offsets behind at most four matches, bits of the lanes that may match further), lanes inside alone."""
         b = self.builder
         letters = self.gather(pattern, b.sub(offset, diagonals), inside), self.gather(text, offset, inside)
-        differing = b.xor(*letters)
+        return self.matched(*letters, offset, limit, inside)
+
+    def matched(self, pattern, text, offset, limit, inside):
+        """going_on for the four letters that stand at the offsets."""
+        b = self.builder
+        differing = b.xor(pattern, text)
         zeros = self.call(f"llvm.cttz.v{LANES}i32", OFFSETS, [differing, ir.Constant(ir.IntType(1), 0)])
         end = self.min(b.add(offset, b.lshr(zeros, constant(3))), limit)
         going = b.and_(b.and_(inside, b.icmp_signed("==", differing, constant(0))), b.icmp_signed("<", end, limit))

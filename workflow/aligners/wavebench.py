@@ -8,8 +8,8 @@ from workflow.aligners import ROOT, WORKING_MEMORY_BYTES, Adapter
 
 #: Algorithm -> stems of its kernel files.
 _KERNELS = {
-    "auto": ("edit", "edit_wfa", "affine", "affine_bits", "affine_wfa", "clean"),
-    "wfa": ("edit_wfa", "affine_wfa"),
+    "auto": ("edit", "affine", "affine_bits", "affine_wfa", "clean"),
+    "wfa": ("edit_groups", "affine_wfa"),
     "bits": ("affine_bits", "affine_wfa"),
     "bpm": ("bpm",),
     "ond": ("ond",),
