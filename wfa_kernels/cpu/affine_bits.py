@@ -19,7 +19,6 @@ are the faster way for (by a model of both, see bit_plan) goes to another kernel
 from functools import cache
 from threading import Lock
 
-import llvmlite.binding
 import numpy as np
 from numba import cfunc, types
 
@@ -40,6 +39,7 @@ from wfa_kernels.cpu.bit_batch import (
 from wfa_kernels.cpu.bit_groups import start_codes
 from wfa_kernels.cpu.bit_lanes import advance, codes_kept
 from wfa_kernels.cpu.bit_plan import fresh_estimate
+from wfa_kernels.cpu.processor import vector_bits
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 #: A chunk of fewer pairs would leave lanes empty.
@@ -84,19 +84,6 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
 def double_step_ns(cell, vector):
     """Nanoseconds of two antidiagonals of one word of a vector."""
     return _GATE_NS * 2 * len(cell.gates) * 512 / vector
-
-
-def vector_bits():
-    """Bits of the widest vectors of this processor that the kernels use: 512 (AVX-512), 256 (AVX2) or 128."""
-    features = _processor_features()
-    if features.get("avx512f") and features.get("avx512bw"):
-        return 512
-    return 256 if features.get("avx2") else 128
-
-
-@cache
-def _processor_features():
-    return llvmlite.binding.get_host_cpu_features()
 
 
 @cache

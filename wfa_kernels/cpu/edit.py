@@ -11,7 +11,7 @@ from wfa_kernels.cpu.choice import Times, pick, with_linear_memory
 #: Measured on an Intel Xeon at 2.5 GHz with AVX-512: 100 to 10,000 letters, 0.5 to 15 % errors.
 TIMES = Times(
     wavefronts={"score": (1.7, 37.0, 0.32, 0.0), "cigar": (2.1, 48.0, 0.46, 24.0)},
-    bits={"score": (3.1, 2.6, 0.25, 260.0), "cigar": (7.2, 45.0, 0.15, 410.0)},
+    bits={"score": (2.85, 2.6, 0.25, 260.0), "cigar": (6.9, 45.0, 0.15, 410.0)},
 )
 
 
