@@ -56,7 +56,7 @@ class Cell:
         found = ["stale"] * self.best.stale + ["older way of measuring"] * self.race.older
         found += ["race invalid"] * (not self.race.valid)
         pairs = self.best.row["pairs"]
-        return found + [f"{pairs} pairs, fewer than {FEWEST_PAIRS}"] * (pairs < FEWEST_PAIRS)
+        return found + [f"{pairs} pair{'s' * (pairs > 1)}, fewer than {FEWEST_PAIRS}"] * (pairs < FEWEST_PAIRS)
 
 
 def target(place):
