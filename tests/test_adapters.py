@@ -198,6 +198,12 @@ def test_takes_a_batch_without_pairs_and_another_after_it(tool):
             check(adapter, batch, answer(adapter, batch, scope, Edit()), scope, Edit(), TOOLS[tool][1])
 
 
+def test_sources_follow_what_is_imported_as_a_module_of_a_folder():
+    auto, wfa = (set(aligners.load()[f"wavebench-{algorithm}:cpu"].sources) for algorithm in ("auto", "wfa"))
+    assert {f"wfa_kernels/cpu/{stem}.py" for stem in ("edit_groups", "edit_wfa", "ond", "affine_bits", "clean")} <= auto
+    assert {f"wfa_kernels/cpu/{stem}.py" for stem in ("edit_groups", "edit_wfa", "affine_wfa")} <= wfa
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_declared_sources_exist_and_key_the_samples(tool):
     adapter = aligners.load()[tool]

@@ -1,23 +1,22 @@
 """This project's own CPU kernels: each algorithm on one thread, WFA on a pool of them."""
 
-import re
+import ast
 
 import wfa_kernels
 from wfa_kernels import Affine, Edit, StaticBand, WavefrontReduction
 from workflow.aligners import ROOT, WORKING_MEMORY_BYTES, Adapter
 
-#: Algorithm -> stems of its kernel files.
+#: Algorithm -> stems of the files that its kernels begin with.
 _KERNELS = {
-    "auto": ("edit", "affine", "affine_bits", "affine_wfa", "clean"),
+    "auto": ("edit", "affine"),
     "wfa": ("edit_groups", "affine_wfa"),
-    "bits": ("affine_bits", "affine_wfa"),
+    "bits": ("affine_bits",),
     "bpm": ("bpm",),
     "ond": ("ond",),
 }
 #: Heuristics that are raced: variants that claim no exactness, whose recall is shown.
 HEURISTICS = {"band": StaticBand(32), "reduction": WavefrontReduction()}
 _NO_HEURISTIC = "its heuristics are for gap-affine alignment"
-_IMPORT = re.compile(r"^\s*from (wfa_kernels(?:\.\w+)+) import", re.MULTILINE)
 
 
 class Wavebench(Adapter):
@@ -76,14 +75,21 @@ def imported(starts, device):
     """Paths of the library's files of these stems, and of all that they import of it but another device's side."""
     found, waiting = set(), list(starts)
     while waiting:
-        name = f"wfa_kernels/{waiting.pop()}.py"
-        if name in found or not (ROOT / name).is_file():
-            continue
-        found.add(name)
-        for module in _IMPORT.findall((ROOT / name).read_text(encoding="utf-8")):
-            path = module.removeprefix("wfa_kernels.").replace(".", "/")
-            waiting += [path] if path.startswith(device) or "/" not in path else []
+        stem = waiting.pop()
+        name = f"wfa_kernels/{stem}.py"
+        if name not in found and (ROOT / name).is_file() and (stem.startswith(f"{device}/") or "/" not in stem):
+            found.add(name)
+            waiting += _imports(ROOT / name)
     return tuple(sorted(found))
+
+
+def _imports(path):
+    """Stems of what a file may import of the library, from a module or from a folder of modules."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wfa_kernels."):
+            stem = node.module.removeprefix("wfa_kernels.").replace(".", "/")
+            yield stem
+            yield from (f"{stem}/{part.name}" for part in node.names)
 
 
 def adapters():
