@@ -11,12 +11,12 @@ from simulators import simulate
 from tests import naive
 from tests.test_edit_kernels import ALPHABETS, BUDGET, check_batch, mutate, random_pair, some_pair
 from wfa_kernels import Edit, PairBatch
-from wfa_kernels.cpu import edit_groups, edit_wfa
+from wfa_kernels.cpu import edit_group_run, edit_groups, edit_wfa
 from wfa_kernels.cpu.backtrace import read_only_arrays
 from wfa_kernels.cpu.lanes import LANES
 from wfa_kernels.result import NO_SCORE, OK
 
-LIMIT = edit_groups._MOST_ERRORS
+LIMIT = edit_group_run.MOST_ERRORS
 
 
 def batch_of(pairs):

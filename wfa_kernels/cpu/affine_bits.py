@@ -24,7 +24,7 @@ from numba import cfunc, types
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu import affine_wfa
-from wfa_kernels.cpu.backtrace import read_only_arrays, subset
+from wfa_kernels.cpu.backtrace import read_only_arrays
 from wfa_kernels.cpu.bit_batch import (
     DONE,
     FIRST_RUN,
@@ -33,14 +33,14 @@ from wfa_kernels.cpu.bit_batch import (
     SCORE,
     STATE,
     align_pairs,
-    in_order,
     without_letters,
 )
 from wfa_kernels.cpu.bit_groups import start_codes
 from wfa_kernels.cpu.bit_lanes import advance, codes_kept
 from wfa_kernels.cpu.bit_plan import fresh_estimate
+from wfa_kernels.cpu.left_over import with_rest
 from wfa_kernels.cpu.processor import vector_bits
-from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
+from wfa_kernels.result import NO_SCORE
 
 #: A chunk of fewer pairs would leave lanes empty.
 PAIRS_AT_ONCE = 16
@@ -117,18 +117,7 @@ def _kernel(mismatch, gap_open, gap_extend, vector, lane, single, border, traced
 
 def _joined(rest, pairs, penalties, scope, start, budget_bytes, divisor, table, runs):
     """The results of the batch; pairs that were left are aligned by ``rest``."""
-    done = table[:, STATE] == DONE
-    scores = np.where(done, table[:, SCORE] * divisor, NO_SCORE).astype(np.int32)
-    status = np.where(done, OK, OUT_OF_MEMORY).astype(np.uint8)
-    rows = np.flatnonzero(~done)
-    if len(rows):
-        others = rest.align_range(subset(pairs, rows + start), penalties, scope, 0, len(rows), budget_bytes)
-        scores[rows], status[rows] = others[:2]
-    if scope != "cigar":
-        return scores, status, None, None
-    if len(rows):
-        _, _, cigars, lengths = others
-        table[rows, LAST_RUN] = len(runs) + len(cigars) - np.cumsum(lengths) + lengths
-        table[rows, FIRST_RUN] = table[rows, LAST_RUN] - lengths
-        runs = np.concatenate([runs, cigars[::-1]])
-    return scores, status, *in_order(table, runs)
+    scores = np.where(table[:, STATE] == DONE, table[:, SCORE] * divisor, NO_SCORE).astype(np.int32)
+    first = table[:, FIRST_RUN].copy()
+    lengths = table[:, LAST_RUN] - first
+    return with_rest(rest, pairs, penalties, scope, start, budget_bytes, scores, runs, lengths, first)

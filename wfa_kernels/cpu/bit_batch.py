@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH
-from wfa_kernels.cpu.backtrace import append_run, copy_run, reverse_runs, with_room
+from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
 from wfa_kernels.cpu.bit_groups import border_steps, double_steps, lowest_diagonal, proof_limit
 from wfa_kernels.cpu.bit_plan import (
     SEEN,
@@ -64,7 +64,7 @@ def align_pairs(sequences, start, pairs, costs, codes, vector, functions, modell
     start + k. costs: (mismatch, gap_open, gap_extend, binary digits of a step's cost, time of a step in ns,
     vectors of codes of a word and double step).
     functions: addresses of bit_lanes.advance for shapes, int64[6, border, traced], 0: not yet there. modelled: leave
-    pairs to wavefronts where those are faster. estimate: of bit_plan. runs: CIGARs, each backwards, uint32[...].
+    pairs to wavefronts where those are faster. estimate: of bit_plan. runs: CIGARs, uint32[...].
     Returns (which row of functions is missing or -1 when all is done, runs, how many are filled in).
     """
     memory = np.empty(0, np.uint16)
@@ -252,6 +252,7 @@ def _finish(pairs, start, lanes, runs):
         i = lanes[z, ROW] - start
         if pairs[i, STATE] == DONE:
             pairs[i, FIRST_RUN], pairs[i, LAST_RUN] = lanes[z, RUNS_AT], lanes[z, WALK + FILLED]
+            reverse_runs(runs, pairs[i, FIRST_RUN], pairs[i, LAST_RUN])
 
 
 @njit(nogil=True, cache=True)
@@ -270,16 +271,3 @@ def without_letters(sequences, start, pairs, costs, traced):
             filled = append_run(runs, filled, filled, DELETION if m else INSERTION, m + n)
         pairs[i, LAST_RUN] = filled
     return runs[:filled]
-
-
-@njit(nogil=True, cache=True)
-def in_order(pairs, runs):
-    """(all CIGARs one after the other, elements of each) from runs that are backwards and anywhere."""
-    lengths = pairs[:, LAST_RUN] - pairs[:, FIRST_RUN]
-    cigars = np.empty(lengths.sum(), np.uint32)
-    filled = 0
-    for i in range(len(pairs)):
-        copy_run(runs, pairs[i, FIRST_RUN], cigars, filled, lengths[i])
-        reverse_runs(cigars, filled, filled + lengths[i])
-        filled += lengths[i]
-    return cigars, lengths

@@ -26,10 +26,11 @@ import numpy as np
 from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, copy_run, read_only_arrays, subset, with_room
+from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_ones, count_trailing_zeros, differing_letters
-from wfa_kernels.result import NO_SCORE, OK
+from wfa_kernels.cpu.left_over import with_rest
+from wfa_kernels.result import NO_SCORE
 
 _ALL = np.uint64(2**64 - 1)
 _NO_PLACE = -1
@@ -45,16 +46,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, rest):
     traced = scope == "cigar"
     arrays = read_only_arrays(pairs)
     scores, cigars, lengths = _settle(*arrays, start, stop, *penalties.triple, traced)
-    rows = np.flatnonzero(scores == NO_SCORE)
-    if len(rows) == stop - start:
-        return rest.align_range(pairs, penalties, scope, start, stop, budget_bytes)
-    status = np.full(stop - start, OK, np.uint8)
-    if len(rows):
-        others = rest.align_range(subset(pairs, rows + start), penalties, scope, 0, len(rows), budget_bytes)
-        scores[rows], status[rows] = others[:2]
-        if traced:
-            cigars, lengths = _merged(cigars, lengths, rows, *others[2:])
-    return (scores, status, cigars, lengths) if traced else (scores, status, None, None)
+    return with_rest(rest, pairs, penalties, scope, start, budget_bytes, scores, cigars, lengths)
 
 
 def share(pairs, penalties):
@@ -153,21 +145,3 @@ def _append_letters(p, t, count, cigars, start, filled):
             done = here + 1
             bits &= bits - uint64(1)
     return append_run(cigars, start, filled, MATCH, count - done)
-
-
-@njit(nogil=True, cache=True)
-def _merged(cigars, lengths, rows, other_cigars, other_lengths):
-    """(CIGARs of all pairs in order, elements of each): those of ``rows`` come from the others."""
-    merged = np.empty(len(cigars) + len(other_cigars), np.uint32)
-    filled, own, other, taken = 0, 0, 0, 0
-    for i in range(len(lengths)):
-        if taken < len(rows) and rows[taken] == i:
-            lengths[i] = other_lengths[taken]
-            copy_run(other_cigars, other, merged, filled, lengths[i])
-            other += lengths[i]
-            taken += 1
-        else:
-            copy_run(cigars, own, merged, filled, lengths[i])
-            own += lengths[i]
-        filled += lengths[i]
-    return merged, lengths

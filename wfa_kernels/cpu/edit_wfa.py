@@ -43,7 +43,7 @@ from numba import int64, njit, uint64
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cpu.backtrace import append_run, copy_run, grown, read_only_arrays, with_room
 from wfa_kernels.cpu.edit_lanes import DELETION_AT, GOING_AT, INSERTION_AT, next_lanes
-from wfa_kernels.cpu.helper import helper
+from wfa_kernels.cpu.helper import compiled, helper
 from wfa_kernels.cpu.intrinsics import (
     BLOCK,
     address_of,
@@ -142,16 +142,6 @@ def _upper_bound(letters, text_at, m, n):
             furthest = max(furthest, (2 * offset - k) * _RING + k - lo)
         ahead = lo + (furthest & (_RING - 1))
     return e
-
-
-def compiled(function, traced):
-    """Compile one of the two variants under a name of its own.
-
-    Numba names a compiled closure by its qualified name and a counter of the process: cached by two processes, both
-    variants could get one symbol, and the first one loaded would then serve for both.
-    """
-    function.__qualname__ += "_traced" if traced else "_untraced"
-    return helper(function)
 
 
 @helper

@@ -7,3 +7,13 @@ int64, as types become known in a loop). Called from Python such a function runs
 from numba.extending import register_jitable
 
 helper = register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def compiled(function, traced):
+    """Compile one of the two variants under a name of its own.
+
+    Numba names a compiled closure by its qualified name and a counter of the process: cached by two processes, both
+    variants could get one symbol, and the first one loaded would then serve for both.
+    """
+    function.__qualname__ += "_traced" if traced else "_untraced"
+    return helper(function)

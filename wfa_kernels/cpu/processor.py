@@ -30,4 +30,4 @@ def features(name, flags):
             found.add(flag[1:])
         else:
             found.discard(flag[1:])
-    return found
+    return frozenset(found)
