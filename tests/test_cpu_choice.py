@@ -53,6 +53,23 @@ def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(monke
     assert (by_wavefronts, by_bits) == pytest.approx([20 * part for part in one], rel=0.05)
 
 
+@pytest.mark.parametrize(("error", "times"), [(0.005, 1), (0.04, 2), (0.3, 1)])
+def test_more_letters_are_looked_at_where_the_kernels_are_close(monkeypatch, error, times):
+    looked_at, error_rate = [], choice.error_rate
+    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+    monkeypatch.setattr(choice, "error_rate", lambda *given: looked_at.append(given[-1]) or error_rate(*given))
+    pairs = simulate("uniform", 1000, seed=1, length=300, error=error)
+    edit.choose(pairs, Edit(), "score")
+    assert len(looked_at) == times and looked_at == sorted(set(looked_at))
+
+
+def test_no_sample_of_many_long_pairs_misleads(monkeypatch):
+    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+    pairs = simulate("uniform", 600, seed=5, length=10_000, error=0.02)
+    for start in range(0, 600, 150):  # bit planes are faster by 1.4
+        assert edit.choose(pairs[start : start + 150], Edit(), "score").align_range is not edit_groups.align_range
+
+
 @pytest.mark.parametrize(
     ("length", "error", "wavefronts"), [(150, 0.02, True), (1000, 0.005, True), (300, 0.1, False), (1000, 0.05, False)]
 )

@@ -21,9 +21,12 @@ from wfa_kernels.cpu.backtrace import read_only_arrays
 _FEW_LETTERS, _SET_UP_NS = 3000, 80_000.0
 #: Penalties (after division) above which a cell takes so many gates that wavefronts or a band are as fast.
 _LARGEST = 64
-#: Pairs that are looked at, letters of their beginnings in all; letters of a word, and from one to the next; places
-#: that a word may have moved since the one before.
-_SAMPLE, _LOOKED_AT, _WORD, _STRIDE, _MOVED = 16, 3072, 8, 12, 8
+#: Letters of patterns that are looked at, about so many at the beginning of each of some pairs.
+_LOOKED_AT, _OF_EACH = 3072, 192
+#: Where the two kernels' times differ by less than a factor, a part of all letters is looked at, up to a most.
+_CLOSE, _PART, _MOST_LOOKED_AT = 2.0, 64, 24576
+#: Letters of a word, and from one to the next; places that a word may have moved since the one before.
+_WORD, _STRIDE, _MOVED = 8, 12, 8
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256
 #: Least diagonals of a band, and what a band of several words costs more.
@@ -50,13 +53,21 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
     letters = int(sum(offsets[-1] - offsets[0] for offsets in (pairs.pattern_offsets, pairs.text_offsets)))
     if letters < _FEW_LETTERS or max(penalties.triple) // gcd(*penalties.triple) > _LARGEST:
         return wavefronts
-    mismatch, gap_open, gap_extend = make_cell(*penalties.triple).triple
-    rate = error_rate(*read_only_arrays(pairs)) * (mismatch + 2 * (gap_open + gap_extend)) / 3
-    by_wavefronts, by_bits = predicted_ns(pairs, penalties, rate, scope, times)
+    rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, _LOOKED_AT)
+    closer = min(letters // 2 // _PART, _MOST_LOOKED_AT)
+    if closer > _LOOKED_AT and max(by_wavefronts, by_bits) < _CLOSE * min(by_wavefronts, by_bits):
+        rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, closer)
     if by_wavefronts < by_bits + _SET_UP_NS:
         return wavefronts
     align = partial(affine_bits.align_range, modelled=modelled, rate=rate, rest=wavefronts)
     return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
+
+
+def _predicted(pairs, penalties, scope, times, looked_at):
+    """(score a letter, nanoseconds by wavefronts, by bit planes), from so many letters."""
+    mismatch, gap_open, gap_extend = make_cell(*penalties.triple).triple
+    rate = error_rate(*read_only_arrays(pairs), looked_at) * (mismatch + 2 * (gap_open + gap_extend)) / 3
+    return rate, *predicted_ns(pairs, penalties, rate, scope, times)
 
 
 def with_linear_memory(kernel, scope, linear):
@@ -76,17 +87,17 @@ def predicted_ns(pairs, penalties, rate, scope, times):
 
 
 @njit(nogil=True, cache=True)
-def error_rate(pattern, pattern_offsets, text, text_offsets):
-    """Errors a letter, from a few pairs: a word of w letters has none with probability (1 - rate) ** w."""
+def error_rate(pattern, pattern_offsets, text, text_offsets, letters=_LOOKED_AT):
+    """Errors a letter, from so many letters: a word of w letters has none with probability (1 - rate) ** w."""
     pairs = len(pattern_offsets) - 1
-    looked_at = min(pairs, _SAMPLE)
+    looked_at = min(pairs, letters // _OF_EACH)
     words, found = 0, 0
     for sample in range(looked_at):
         row = sample * (pairs - 1) // max(looked_at - 1, 1)
         first, other = pattern_offsets[row], text_offsets[row]
         m, n = pattern_offsets[row + 1] - first, text_offsets[row + 1] - other
         shift = 0  # of the last word that was found
-        for at in range(0, min(m, n, _LOOKED_AT // looked_at) - _WORD + 1, _STRIDE):
+        for at in range(0, min(m, n, letters // looked_at) - _WORD + 1, _STRIDE):
             words += 1
             for moved in range(max(shift - _MOVED, -at), min(shift + _MOVED, n - _WORD - at) + 1):
                 same = 0

@@ -10,8 +10,8 @@ from wfa_kernels.cpu.choice import Times, pick, with_linear_memory
 
 #: Measured on an Intel Xeon at 2.5 GHz with AVX-512: 100 to 10,000 letters, 0.5 to 15 % errors.
 TIMES = Times(
-    wavefronts={"score": (1.7, 37.0, 0.32, 0.0), "cigar": (2.1, 48.0, 0.46, 24.0)},
-    bits={"score": (2.85, 2.6, 0.25, 260.0), "cigar": (6.9, 45.0, 0.15, 410.0)},
+    wavefronts={"score": (1.86, 22.6, 0.44, 0.0), "cigar": (2.34, 41.0, 0.58, 0.0)},
+    bits={"score": (3.23, 6.6, 0.18, 300.0), "cigar": (7.4, 41.0, 0.18, 450.0)},
 )
 
 
