@@ -144,8 +144,10 @@ def test_a_tool_that_chokes_on_many_pairs_runs_the_few_that_it_can(arena):
 
 
 @needs_peaks
-def test_what_a_run_takes_is_told_from_what_its_process_held(arena):
-    frame, _, _ = arena(["honest", "glutton"], scopes=["score"])
+@pytest.mark.parametrize("twin", ["honest", "uneven"])
+def test_what_a_run_takes_is_told_from_what_its_process_held(arena, twin):
+    frame, card, _ = arena(["honest", "glutton"], twin=twin, scopes=["score"])
+    assert card["rerun"] == (twin == "uneven")
     grown = {tool: of_tool["peak_rss_bytes"].iloc[0] - of_tool["base_rss_bytes"].iloc[0]
              for tool, of_tool in frame[~frame["twin"]].groupby("tool")}  # fmt: skip
     assert 0 <= grown["honest"] < 16e6 and 60e6 < grown["glutton"] < 80e6

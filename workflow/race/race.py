@@ -207,7 +207,7 @@ class Race:
     def _sample(self, key, record):
         first = not record.times
         try:
-            if first:
+            if first and record.base_rss_bytes is None:  # when raced once more the tool holds what its runs have left
                 self._measure_memory(key, record)
             took = self._warm(key)
             produced = self._ask(key, "outcome", key.name)
