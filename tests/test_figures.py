@@ -257,6 +257,12 @@ def test_fig10_tells_a_reason_once_for_all_its_tools(race):
     check_text(figure)
 
 
+def test_fig10_has_room_for_every_tool(race):
+    times = {(*[*tool.split(":"), ""][:2], 2): 5.0 for tool in thesis_fig10.OURS}
+    races = ratios.read([race("illumina_150", {OURS: 1.0} | times)])
+    check_text(thesis_fig10.draw(papers.read(ROOT / "config/papers/thesis_tab9.csv"), races, {}))
+
+
 def test_names_of_one_tool_share_a_bracket():
     assert thesis_fig10.listed(["Parasail (scan)", "Edlib", "Parasail (diag)"]) == "Parasail (scan, diag), Edlib"
     assert thesis_fig10.listed(["WFA2-lib", "WFA2-lib (BiWFA)"]) == "WFA2-lib, WFA2-lib (BiWFA)"

@@ -21,6 +21,8 @@ REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 NO_BREAK = "\u00a0"
 #: Left edge of the notes under a panel, in widths of the panel: that of the picture.
 NOTES_LEFT = -0.19
+#: Columns of the legend, and the height of one of its lines in lines of the notes.
+LEGEND_COLUMNS, LEGEND_LINE = 2, 1.1
 THESIS_NOTES = ["Errors and timeouts have no marker"]
 #: Rows of thesis Tab 9 -> tool of plotting.TOOL_STYLE and its name.
 THESIS_TOOLS = {
@@ -163,7 +165,9 @@ def draw(values, races, real):
     notes = [_wrapped(THESIS_NOTES)] + [_wrapped(host_notes(found, real)) for found in hosts.values()]
     footnote = _wrapped(_footnote(hosts))
     lines = sum(text.count("\n") + 1 for text in [*notes, footnote])
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, 0.8 + 2.3 * panels + plotting.LINE_INCHES * lines, nrows=panels)
+    shown = _shown({s.tool for found in hosts.values() for s in found})
+    lines += LEGEND_LINE * -(-len(shown) // LEGEND_COLUMNS)
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, 2.3 * panels + plotting.LINE_INCHES * lines, nrows=panels)
     _thesis_panel(axes[0], thesis_points(values))
     for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
         _host_panel(panel, host, speedups, real, [race for race in races if race.host == host])
@@ -172,7 +176,7 @@ def draw(values, races, real):
     if not hosts:
         axes[1].text(0.5, 0.5, "no host has raced these data sets yet", ha="center", transform=axes[1].transAxes)
         axes[1].axis("off")
-    _legend(fig, axes, {s.tool for found in hosts.values() for s in found})
+    _legend(fig, axes, shown)
     fig.supxlabel(footnote, fontsize=7, x=0.02, ha="left", multialignment="left")
     return fig
 
@@ -252,14 +256,18 @@ def _finish(axes, labels, title):
     axes.grid(True, axis="y")
 
 
-def _legend(fig, axes, raced):
-    shown = list(dict.fromkeys([tool for tool, _ in THESIS_TOOLS.values()] + [tool for tool in OURS if tool in raced]))
+def _shown(raced):
+    """The tools of the thesis, and those of ours that a host has raced."""
+    return list(dict.fromkeys([tool for tool, _ in THESIS_TOOLS.values()] + [tool for tool in OURS if tool in raced]))
+
+
+def _legend(fig, axes, shown):
     names = dict(THESIS_TOOLS.values()) | TOOL_NAMES
     handles = [
         axes[0].plot([], [], linestyle="none", markersize=4, label=names[tool], **plotting.style(tool))[0]
         for tool in shown
     ]
-    fig.legend(handles=handles, loc="outside upper left", ncols=3, columnspacing=0.8, handletextpad=0.2)
+    fig.legend(handles=handles, loc="outside upper left", ncols=LEGEND_COLUMNS, handletextpad=0.2)
 
 
 @click.command(help=__doc__)
