@@ -1,6 +1,8 @@
 """Whether samples were measured with the sources that a tool has in this checkout, and in its way of measuring: what
 every "stale" and "older way of measuring" rests on."""
 
+import functools
+
 from workflow import aligners
 from workflow.race import provenance
 from workflow.scripts.tools import tool_id
@@ -8,6 +10,11 @@ from workflow.scripts.tools import tool_id
 
 def current_hashes():
     """{tool id: source hash of this checkout}."""
+    return _hashes(tuple(aligners.adapter_files()))
+
+
+@functools.cache  # it reads, and looks through, every source of every tool: seconds
+def _hashes(_adapter_files):
     return {adapter.id: adapter.source_hash() for adapter in aligners.load().values()}
 
 
