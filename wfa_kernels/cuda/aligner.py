@@ -27,8 +27,9 @@ from wfa_kernels.result import AlignmentResult
 #: Letters of a batch, on each side: few enough to overlap much, enough to fill the GPU and to hide the launches.
 _LEAST_LETTERS, _MOST_LETTERS = 1 << 24, 3 << 24
 _BATCHES = 28
-#: Packed letters take a quarter of the time on the wire, launches as long as ever: larger batches, and fewer.
-_PACKED = 4
+#: Packed letters take a quarter of the time on the wire, launches as long as ever: larger batches, and fewer; twice as
+#: large, or up to four times until they have so many pairs, of which each is a thread.
+_PACKED, _MOST_PACKED, _PACKED_PAIRS = 2, 4, 160_000
 _LETTERS_PER_PAIR = 96
 #: CIGAR elements a pair that are made room for at least.
 _FIRST_ELEMENTS = 8
@@ -230,7 +231,10 @@ def _stream(pairs, way):
 
 def _wanted_letters(pairs, way, total, kept):
     """Letters of a batch, on each side, of ``total``."""
-    times = _PACKED if isinstance(pairs, PackedPairs) else 1
+    times = 1
+    if isinstance(pairs, PackedPairs):
+        enough = _PACKED_PAIRS * total // max(1, len(pairs)) // _MOST_LETTERS + 1
+        times = min(max(_PACKED, enough), _MOST_PACKED)
     wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
     if not len(pairs):
         return wanted

@@ -18,6 +18,10 @@ from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 _THREADS = 8
 #: Letters, and lengths, that a thread brings at a time.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
+#: How many times smaller the first batches are: the kernels begin early. Packed letters are here so soon that the way
+#: of CIGARs out takes as long as theirs in: it must begin early too, and the lengths of a second batch of full size
+#: would be late.
+_FIRST, _FIRST_PACKED = (4,), (8, 4, 2)
 #: Part of a batch's page-locked letters that the host packs while the others cross the wire, and fewest letters of a
 #: batch, on each side, for which the threads' work is worth what starting it takes. More than that part, and they and
 #: the copy engine get into each other's way at the host's memory.
@@ -70,28 +74,28 @@ class Batcher:
         first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
         packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
-        draft = self._draft(sides, letters, 0, 0)
+        first = _FIRST_PACKED if packed else _FIRST
+        draft = self._draft(sides, letters, 0, 0, first)
         while draft is not None:
             count, longest = self._shaped(sides, draft)
             start, number, slot = draft.start, draft.number, draft.slot
             stop = start + count
             if count:
-                draft = self._draft(sides, letters, stop, number + 1)  # its lengths come while this one is used
+                draft = self._draft(sides, letters, stop, number + 1, first)  # its lengths come while this one is used
                 _put_places(sides, start, stop, packed, slot.staged_shape)
                 self.longest_seen = max(self.longest_seen, longest)
                 yield Batch(number, start, stop, longest, slot, self._source(pairs, start, stop, slot))
             else:
                 skipped.append(start)
-                draft = self._draft(sides, letters, start + 1, number)
+                draft = self._draft(sides, letters, start + 1, number, first)
 
-    def _draft(self, sides, letters, start, number):
-        """The next batch, whose lengths threads begin to put down; None after the last."""
+    def _draft(self, sides, letters, start, number, first):
+        """The next batch, whose lengths threads begin to put down; None after the last. first: see _FIRST."""
         if start == len(sides[0]) - 1:
             return None
         slot = self.slots[number % SLOTS]
-        stop = min(
-            self._cut(offsets, start, letters // 4 if number == 0 else letters, letters // 8) for offsets in sides
-        )
+        most = letters // first[number] if number < len(first) else letters
+        stop = min(self._cut(offsets, start, most, letters // 8) for offsets in sides)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         lengths = slot.staged_shape[: stop - start]
         pieces = [

@@ -5,7 +5,7 @@ has a CUDA stream for its kernels: what one batch's few last pairs leave idle of
 The copies in have one, those out that follow the kernels another, and those of CIGARs a third, since a batch's CIGARs
 must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
 lengths as 16 bits (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size is
-known on the GPU only: the host waits for it two batches behind the copies, and then asks for the CIGARs. Letters come
+known on the GPU only: the host waits for it some batches behind the copies, and then asks for the CIGARs. Letters come
 as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought into
 page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
 """
@@ -23,13 +23,15 @@ from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.cuda.memory import device_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS
+from wfa_kernels.cuda.pinned import PackedPairs
 from wfa_kernels.cuda.spans import Spans
 from wfa_kernels.result import NO_SCORE
 
 #: In place of a queue: every pair of the batch.
 ALL_PAIRS = -1
-#: Batches whose copies are under way before the host waits for one.
-_AHEAD = 2
+#: Batches whose copies are under way before the host waits for one; of packed letters, whose CIGARs take the wire out
+#: as long as they take it in, and must begin early.
+_AHEAD, _AHEAD_PACKED = 2, 1
 _BATCHES = 1 << 20
 #: In place of a batch's number where the host has found letters without a code: what the flag holds when cleared.
 _FOUND_BEFORE = 0
@@ -83,6 +85,7 @@ class Stream:
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
         batches = self.batcher.batches(pairs, letters, skipped)
+        ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
         staged, sent = self._next(batches), None
         while staged is not None or sent is not None:
             batch, sent = sent, staged
@@ -93,7 +96,7 @@ class Stream:
                 self._launch(batch)
                 self._fetch(batch, scores, ends)
                 waiting.append(batch)
-            if len(waiting) > _AHEAD:
+            if len(waiting) > ahead:
                 self._finish(waiting.popleft(), again, room, hand_over)
         if skipped:
             hand_over(np.array(skipped, np.int64))
