@@ -50,7 +50,7 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
             result = align(given, penalties, scope=scope, device="cuda", design=design, heuristic=heuristic)
             assert not result.status.any(), (source, scope)
             np.testing.assert_array_equal(result.scores, expected, f"{source}, {scope}")
-        costs = _costs(
+        costs = costs_of(
             pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, result.cigars, result.cigar_offsets,
             np.array(triple),
         )  # fmt: skip
@@ -59,7 +59,7 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
 
 
 @njit(parallel=True)
-def _costs(pattern, pattern_offsets, text, text_offsets, cigars, offsets, triple):
+def costs_of(pattern, pattern_offsets, text, text_offsets, cigars, offsets, triple):
     """What each CIGAR costs; -1 where it does not fit its pair."""
     costs = np.empty(len(offsets) - 1, np.int64)
     for i in prange(len(costs)):

@@ -28,6 +28,7 @@ def kernels():
 
     from wfa_kernels.cuda import (
         affine_bits,
+        affine_seeds,
         affine_strips,
         affine_strips_back,
         banded_bpm,
@@ -53,6 +54,8 @@ def kernels():
         ),
         "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
     }
+    seeds = affine_seeds.make_seeds(affine_seeds.price_of_a_seed(AFFINE), AFFINE[1])
+    found["seeds"] = seeds, (*batch, *[pairs] * 3, numbers, words, pairs, pairs)
     found |= wavefront_kernels(batch, queues, output, pairs)
     for traced in (False, True):
         for band in banded_bpm.BANDS:
@@ -62,14 +65,14 @@ def kernels():
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         for name, penalties in STRIPS.items():
             strips = affine_strips.make_forward(penalties, traced)
-            found[f"{name}_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs)
+            found[f"{name}_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs, pairs)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
     for name, penalties in STRIPS.items():
         back = affine_strips_back.make_backward(penalties)
-        found[f"{name}_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs)
+        found[f"{name}_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs, pairs)
     return found
 
 
@@ -99,7 +102,7 @@ NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (Fa
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
 NAMES += tuple(f"{name}_{kind}" for name in STRIPS for kind in (False, True, "back"))
-NAMES += ("global_False", "global_True", "wfa_band", "wfa_reduction")
+NAMES += ("seeds", "global_False", "global_True", "wfa_band", "wfa_reduction")
 #: Five seconds and more: of the gap-affine kernels the shortest is compiled in the quick tests.
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_", "wfa_", "strips", "edit_strips"))}
 LONG_TO_COMPILE -= {"affine_64_False"}

@@ -15,9 +15,17 @@ are computed through which a path below the limit may go, as the costs so far te
   the strip ends behind column j.
 Costs grow on the way, so the band narrows, at the end to a few chunks. (To prune by a lower bound of what is left:
 Hadlock 1988.) H at the lower corners of chunks is known from those of the strip above and sums of u - v over a strip's
-rows, at its right end from sums of v along its last row. A strip's first chunk tells nothing: u and v are bounded by
-g, so beside the border, where a neighbour outside is dear, costs are too high; they are right from the diagonal on that
-begins where the strip does, and in the last chunk up to the one that begins where the strip above ends.
+rows, at its right end from sums of v along its last row.
+
+What is left of a pair costs more than the gap back: by a bound by seeds (affine_seeds), in the first case that from row
+32 (s + 1) on, in the second that from column j + 32 on. These lie behind where a path crosses, within the strip in
+question and the one below it, the diagonal that begins where the strip begins or ends; on the diagonal H is H[32 s, j]
+or H[i, j] at least. Such a bound is lower further on, so a strip might end several chunks behind the one above. It does
+not: all beyond one chunk more is behind that diagonal.
+
+A strip's first chunk tells nothing: u and v are bounded by g, so beside the border, where a neighbour outside is dear,
+costs are too high; they are right from the diagonal on that begins where the strip does, and in the last chunk up to
+the one that begins where the strip above ends. Beyond that chunk u and v would not hold what they must.
 
 All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
 tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 65536 letters of both its
@@ -27,14 +35,15 @@ Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a 
 later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block, a warp, end at
 a barrier. With T threads, 3 T chunks a strip keep all of them busy.
 
-Memory layout. A record of each chunk is kept in ``words`` (uint32): its edge and H at its lower left corner. For scores
-those of the last T + 1 strips, in turn. For CIGARs those of all, with the state before each chunk, and of each strip
-its last chunk, so that a second kernel (affine_strips_back) computes those chunks again that the way back goes through.
+Memory layout. A record of each chunk is kept in ``words`` (uint32), behind the pair's bounds: its edge and H at its
+lower left corner. For scores those of the last T + 1 strips, in turn. For CIGARs those of all, with the state before
+each chunk, and of each strip its last chunk, so that a second kernel (affine_strips_back) computes those chunks again
+that the way back goes through.
 
 Operations, for penalties 2, 3, 1, per chunk of 1024 cells: 32 * (55 gates, 12 moves of edges, 6 of letters and their
-comparison, 2 for the loop), 75 a step, and 300 around it. 100K pairs of 10,000 letters at 10 % (A = 48): 56 % of 98
-chunks in each of 313 strips: 4.6e12, 0.28 s of an H200 (16.4 T/s). Bytes for CIGARs: 76 a chunk, 1.3 MB a pair, 0.13 TB
-in all, 31 ms.
+comparison, 2 for the loop), 75 a step, and 300 around it. 100K pairs of 10,000 letters at 10 % (A = 48): 41 % of 98
+chunks in each of 313 strips: 3.4e12, 0.20 s of an H200 (16.4 T/s). Bytes for CIGARs: 76 a chunk, 1.0 MB a pair, 0.10 TB
+in all, 23 ms.
 """
 
 import math
@@ -45,6 +54,7 @@ from numba import cuda, float32, int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda.affine_chunk import make_chunk
+from wfa_kernels.cuda.affine_seeds import price_of_a_seed
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import send_on
@@ -61,6 +71,8 @@ BLOCK = 4 if simulated() else 32
 HOPPER_REGISTERS = 96
 _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array sizes by name only
 _FAR = 2**30
+#: In place of a cost. What counts as low may be below 0 too, but not so far.
+_UNKNOWN, _BEYOND = -1, -_FAR
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
 LETTER_BITS = 16  # a rate is for 65536 letters
@@ -134,10 +146,10 @@ def _place_in_rates(score, letters):
 def make_functions(penalties, traced):
     """What both kernels share, for (mismatch, gap_open, gap_extend): device functions, and places in a chunk's record.
 
-    per_chunk: words of a record: the edge, at ``rise_at`` H at the lower left corner, and, if traced, from ``state_at``
-    on the state before the chunk. limit(m, n, reach): scores below it are certain. edge_above(words, strip, chunk,
-    done, above): what comes in from above, where the strip above is done up to chunk ``done``; above: the record of its
-    next chunk.
+    guided: whether bounds by seeds come before the records. per_chunk: words of a record: the edge, at ``rise_at`` H at
+    the lower left corner, and, if traced, from ``state_at`` on the state before the chunk. limit(m, n, reach): scores
+    below it are certain. edge_above(words, strip, chunk, done, above): what comes in from above, where the strip above
+    is done up to chunk ``done``; above: the record of its next chunk.
     """
     cell = make_cell(*penalties)
     _, gap_open, gap_extend = cell.triple
@@ -166,7 +178,8 @@ def make_functions(penalties, traced):
         return edge
 
     return SimpleNamespace(
-        cell=cell, limit=limit, edge_above=edge_above, rise_at=rise_at, state_at=rise_at + 1,
+        cell=cell, guided=price_of_a_seed(cell.triple) > 0, limit=limit, edge_above=edge_above, rise_at=rise_at,
+        state_at=rise_at + 1,
         per_chunk=rise_at + 1 + (len(chunk.planes) if traced else 0),
     )  # fmt: skip
 
@@ -175,9 +188,9 @@ def _make_pruning(triple, rise_at):
     """Device functions, for penalties without a common divisor, that tell which chunks a path below a limit needs.
 
     border(length): H at the matrix' border. corner_above(words, strip, chunk, done, above): H at the upper right corner
-    of a chunk, -1 if it is not known; see edge_above. leaves(risen, away, bound): whether paths that leave the band
-    cost ``bound`` or more, H being ``risen`` (-1: not known) where a column begins that is ``away`` diagonals from the
-    final one.
+    of a chunk, _UNKNOWN where the strip above ends there, _BEYOND where it ended before; see edge_above. leaves(risen,
+    away, bound): whether paths that leave the band cost ``bound`` or more, H being ``risen`` (below 0: not known) where
+    a column begins that is ``away`` diagonals from the final one.
     """
     _, gap_open, gap_extend = triple
 
@@ -187,11 +200,13 @@ def _make_pruning(triple, rise_at):
 
     @cuda.jit(device=True, inline="always")
     def corner_above(words, strip, c, done, above):
-        risen = int32(-1)
+        risen = int32(_UNKNOWN)
         if strip == int32(0):
             risen = border(int32(CHUNK) * (c + int32(1)))
         elif done > c:
             risen = int32(words[above + uint64(rise_at)])
+        elif done < c:
+            risen = int32(_BEYOND)
         return risen
 
     @cuda.jit(device=True, inline="always")
@@ -242,13 +257,14 @@ def make_forward(penalties, traced):
 
     Arguments: those of banded.make_kernel up to ``after``, then first, count: the pairs of the queue to take; threads:
     of a group; reach: A; rate: of RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which each group has
-    ``part``. In row 0 of the queues, behind all else, it counts its pairs by their place in RATES.
+    ``part``, with the bounds of affine_seeds first, ``bounds`` for each sequence, 0 for penalties without. In row 0 of
+    the queues, behind all else, it counts its pairs by their place in RATES.
 
     In one piece: with a pair's beginning and a strip's end in functions of their own it takes 115 registers, not 96.
     """
     shared_by = make_functions(penalties, traced)
     limit, edge_above, triple = shared_by.limit, shared_by.edge_above, shared_by.cell.triple
-    per_chunk, unit = shared_by.per_chunk, shared_by.cell.divisor
+    per_chunk, unit, guided = shared_by.per_chunk, shared_by.cell.divisor, shared_by.guided
     pruning, compute = _make_pruning(triple, shared_by.rise_at), _make_turn(penalties, traced)
     border, corner_above, leaves = pruning.border, pruning.corner_above, pruning.leaves
     chunk = make_chunk(triple, False)
@@ -256,7 +272,7 @@ def make_forward(penalties, traced):
 
     def affine_strips(
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
-        words, part,
+        words, part, bounds,
     ):  # fmt: skip
         told = cuda.shared.array(_RING, int32)
         begun_at = cuda.shared.array(_RING, int32)
@@ -278,7 +294,8 @@ def make_forward(penalties, traced):
             strips = (m + int32(31)) >> int32(5)
         told[thread], told[int32(BLOCK) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
         final, chunks = n - m, int32(2) * reach + int32(2)
-        base, size = uint64(index * int64(part)), uint64(uint32(strip_words(chunks, per_chunk)))
+        base = uint64(index * int64(part) + int64(2) * int64(bounds))
+        size = uint64(uint32(strip_words(chunks, per_chunk)))
         # Without CIGARs the strips of a pair take turns in a few places; the one above is a place before.
         places = int32(_FAR) if traced else threads + int32(1)
         rings = group * (threads + int32(1))
@@ -299,8 +316,11 @@ def make_forward(penalties, traced):
                 above = base + uint64(uint32(at - int32(1) if at > int32(0) else places - int32(1))) * size
                 above += uint64(uint32(c - lowest + int32(2))) * uint64(per_chunk)
                 if ready and not inside:
+                    below = bound
+                    if guided:
+                        below -= int32(words[base - uint64(uint32(strip + int32(2)))])
                     risen = corner_above(words, strip, c, done, above)
-                    if leaves(risen, final + row - int32(CHUNK) * (c + int32(1)), bound):
+                    if leaves(risen, final + row - int32(CHUNK) * (c + int32(1)), below):
                         ready, c = False, c + int32(1)
             cuda.syncthreads()  # else the threads that begin a strip would compute after the others, not with them
             if ready:
@@ -323,7 +343,11 @@ def make_forward(penalties, traced):
                 t0, t1 = w0, w1
                 score += more
                 ends = c >= min(lowest + chunks - int32(1), (n + int32(31)) >> int32(5))
-                ends = ends or leaves(risen, int32(CHUNK) * (c - int32(1)) - row - final, bound)
+                below = bound
+                if guided:
+                    below -= int32(words[base - uint64(uint32(int32(bounds) + c + int32(2)))])
+                ends = ends or risen_above == int32(_BEYOND)
+                ends = ends or leaves(risen, int32(CHUNK) * (c - int32(1)) - row - final, below)
                 news = _told(strip, c, ends)
                 c += int32(1)
                 if ends:

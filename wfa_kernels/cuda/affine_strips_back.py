@@ -100,6 +100,7 @@ def make_backward(penalties):
         runs,
         words,
         part,
+        bounds,
     ):
         codes = cuda.shared.array(_CODES, uint32)
         shared = cuda.shared.array(2, int32)
@@ -116,7 +117,7 @@ def make_backward(penalties):
             room = min(int32(2) * (scores[i] // int32(unit * least)) + int32(1), m + n)
         stop = int64(reserve(queues, room, shared, thread)) + int64(room)
         end, run, gap, v, h = stop, uint32(0), uint32(0), m, n
-        base = uint64(index * int64(part))
+        base = uint64(index * int64(part) + int64(2) * int64(bounds))
         matches = matches_back(pattern, pattern_at + v, text, text_at + h, min(v, h))
         end, run = put_before(runs, end, run, uint32(MATCH), matches)
         v, h = v - matches, h - matches

@@ -18,7 +18,7 @@ _PLACES, _SCAN_PLACES = 2 * THREADS, 2 * SCAN_THREADS  # Numba takes array sizes
 
 
 @cuda.jit(device=True, inline="always")
-def _before(shared, value, thread, threads):
+def sums_before(shared, value, thread, threads):
     """Sum of the values of the threads before this one in its block (Hillis and Steele); all threads must call it.
 
     shared: 2 * threads values. Afterwards shared[(the returned half) * threads + t] is the sum up to thread t.
@@ -56,7 +56,7 @@ def place_pairs(pairs, shape, place, queues, scores, pattern_odd, text_odd, flag
         both = shape[i]
     for side in range(2):
         length = (both >> uint32(16 * side)) & uint32(0xFFFF)
-        half = _before(sums, length, thread, int32(THREADS))
+        half = sums_before(sums, length, thread, int32(THREADS))
         if i < pairs:
             start = shape[pairs + side * cuda.gridDim.x + cuda.blockIdx.x]
             place[side, i] = start + sums[half * int32(THREADS) + thread] - length
@@ -121,7 +121,7 @@ def scan_sums(blocks, sums, filled, slot):
         value = int64(0)
         if base + thread < blocks:
             value = sums[base + thread]
-        half = _before(shared, value, thread, int32(SCAN_THREADS))
+        half = sums_before(shared, value, thread, int32(SCAN_THREADS))
         if base + thread < blocks:
             sums[base + thread] = carried + shared[half * int32(SCAN_THREADS) + thread] - value
         carried += shared[half * int32(SCAN_THREADS) + int32(SCAN_THREADS - 1)]
@@ -147,7 +147,7 @@ def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, 
     if i < pairs and scores[i] >= int32(0):
         count = int32(counts[i])
         sources[thread] = runs_at[i]
-    half = _before(places, count, thread, int32(THREADS)) * int32(THREADS)
+    half = sums_before(places, count, thread, int32(THREADS)) * int32(THREADS)
     first = sums[cuda.blockIdx.x]
     if i < pairs:
         ends[i] = first + int64(places[half + thread])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wfa_kernels.affine_cell import make_cell
-from wfa_kernels.cuda import banded
+from wfa_kernels.cuda import affine_seeds, banded
 from wfa_kernels.cuda.affine_strips import (
     BLOCK,
     CHUNK,
@@ -51,7 +51,7 @@ class BandsThenStrips(banded.Banded):
     def __init__(self, penalties, bands):
         self.penalties = penalties
         self.begin()
-        _, self._gap_open, self._gap_extend = make_cell(*penalties).triple
+        self._triple = make_cell(*penalties).triple
         self.BANDS = bands
         strips = [f"strips of {threads} threads, reach {reach}" for threads, reach in STRIPS] if bands else []
         self.NAMES = (*(f"band {band}" for band in bands), *strips)
@@ -91,8 +91,9 @@ class BandsThenStrips(banded.Banded):
 
     def _away(self, longest):
         """Diagonals to each side of the final one that a path below the likely limit of such a pair may reach."""
+        _, gap_open, gap_extend = self._triple
         likely = TOLERANCE + (2 * longest * self.rate >> LETTER_BITS)
-        return max(0, likely - 2 * self._gap_open) // (2 * self._gap_extend) + 1
+        return max(0, likely - 2 * gap_open) // (2 * gap_extend) + 1
 
     def filling_pairs(self, longest, level):
         """See design.Design. Those with which a batch's strips fill half of a GPU."""
@@ -131,11 +132,11 @@ class BandsThenStrips(banded.Banded):
             self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
 
     def _launch_strips(self, threads, reach, queue, after, batch, traced):
-        """Launch both kernels, on as many pairs at a time as there is scratch memory for.
+        """Launch the kernels, on as many pairs at a time as there is scratch memory for.
 
         Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
         """
-        words, launch = batch.slot.scratch_words, batch.slot.launch
+        words, launch, bounds = batch.slot.scratch_words, batch.slot.launch, self._bounds(batch.longest)
         rate = self.rate if queue < 0 else 0  # what waits was over a limit already
         reach = _capped(reach, batch.longest)
         if rate:
@@ -148,14 +149,19 @@ class BandsThenStrips(banded.Banded):
         room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
         for first in range(0, batch.pairs, room):
             count = min(room, batch.pairs - first)
+            if bounds and reach >= 0:
+                launch(
+                    affine_seeds.make_seeds(affine_seeds.price_of_a_seed(self._triple), self._triple[1]), count,
+                    affine_seeds.THREADS, *batch.input, queue, first, count, batch.slot.scores, words, part, bounds,
+                )  # fmt: skip
             launch(
                 make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
-                count, threads, reach, rate, batch.slot.scores, words, part,
+                count, threads, reach, rate, batch.slot.scores, words, part, bounds,
             )  # fmt: skip
             if traced and reach >= 0:
                 launch(
                     make_backward(self.penalties), -(-count // BLOCK), BLOCK, *batch.input, queue, first, count, reach,
-                    *batch.output, words, part,
+                    *batch.output, words, part, bounds,
                 )  # fmt: skip
 
     def _pair_words(self, threads, reach, longest, traced):
@@ -163,7 +169,12 @@ class BandsThenStrips(banded.Banded):
         strips = -(-longest // CHUNK)
         kept = strips if traced else min(strips, threads + 1)
         chunks = 2 * _capped(reach, longest) + 2
-        return max(1, kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1))
+        records = kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1)
+        return max(1, 2 * self._bounds(longest) + records)
+
+    def _bounds(self, longest):
+        """Words for the bounds by seeds of a sequence of up to ``longest`` letters, if there are any."""
+        return affine_seeds.bounds_of(longest) if affine_seeds.price_of_a_seed(self._triple) else 0
 
 
 def _best_rate(pairs, batches):

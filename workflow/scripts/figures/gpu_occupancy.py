@@ -6,13 +6,14 @@ import numpy as np
 from workflow.scripts import plotting, profiles
 from workflow.scripts.format_numbers import count
 
-#: Begin of a kernel's name -> (what it does, colour); the first that fits. The rest packs letters and gathers CIGARs.
+#: Begin of a kernel's name -> (what it does, colour); the first that fits. The rest packs letters, looks for seeds and
+#: gathers CIGARs.
 KERNELS = {
     "affine_strips_back": ("way back of long pairs", plotting.SKY),
     "affine_strips": ("scores of long pairs", plotting.RED),
     "banded": ("narrow bands", plotting.YELLOW),
 }
-OTHERS = ("packing, gathering", plotting.GREY)
+OTHERS = ("packing, seeds, gathering", plotting.GREY)
 DATASETS = {"pacbio_clr": "PacBio CLR"}
 #: Heights of a host's panels, in inches, and of what stands above them.
 PANEL_INCHES = (1.25, 1.0, 0.85)

@@ -1,0 +1,101 @@
+"""The gap-affine strips of the GPU, compiled for the CPU: many long pairs, and what is left out of them by seeds."""
+
+import numpy as np
+import pytest
+
+from tests import gpu_cells, strips_on_the_cpu
+from wfa_kernels import Affine, PairBatch, align
+from wfa_kernels.cuda.affine_seeds import PER_BLOCK, SEED
+from wfa_kernels.cuda.affine_strips import LETTER_BITS, TOLERANCE
+from wfa_kernels.result import NO_SCORE
+
+LETTERS = np.frombuffer(b"ACGT", np.uint8)
+BLOCK = 32
+
+
+def mutated(rng, letters, error):
+    """With about so many mismatches, insertions and deletions a letter."""
+    kinds = rng.choice(4, len(letters), p=[1 - error, error / 3, error / 3, error / 3])
+    out = letters.copy()
+    out[kinds == 1] = rng.choice(LETTERS, np.count_nonzero(kinds == 1))
+    copies = np.choose(kinds, [1, 1, 0, 2])
+    return np.repeat(out, copies)
+
+
+def structured(rng, length):
+    """A pair with clean and noisy parts, long gaps, and letters that occur elsewhere."""
+    pattern = rng.choice(LETTERS, length)
+    text = []
+    for part in np.array_split(pattern, rng.integers(1, 8)):
+        part = mutated(rng, part, rng.choice([0, 0.01, 0.05, 0.1, 0.3]))
+        kind = rng.integers(8)
+        if kind == 0:
+            part = part[: len(part) // 2]
+        elif kind == 1:
+            part = np.concatenate([part, rng.choice(LETTERS, rng.integers(150))])
+        elif kind == 2:
+            part = np.concatenate([part, part[-rng.integers(1, 60) :]])
+        elif kind == 3:
+            part[len(part) // 3 : len(part) // 2] = LETTERS[rng.integers(4)]
+        text.append(part)
+    pair = pattern, np.concatenate(text)
+    return pair[:: rng.choice([1, -1])]
+
+
+def many(count, longest, seed):
+    """PairBatch of uniform and structured pairs."""
+    rng = np.random.default_rng(seed)
+    pairs = [structured(rng, int(rng.integers(1, longest))) for _ in range(count)]
+    for error in (0.01, 0.03, 0.1):
+        patterns = [rng.choice(LETTERS, longest) for _ in range(count // 6)]
+        pairs += [(pattern, mutated(rng, pattern, error)) for pattern in patterns]
+    return PairBatch.from_strings(*zip(*((p.tobytes(), t.tobytes()) for p, t in pairs), strict=True))
+
+
+def limits_for(pairs, scores):
+    """(reach, rate): bands that certify some, and rates that are just enough for the pair at each of these places."""
+    letters = np.maximum(1, pairs.pattern_lengths + pairs.text_lengths)
+    rates = np.sort((scores + 1 - TOLERANCE) / letters * 2**LETTER_BITS)
+    places = [int(part * (len(rates) - 1)) for part in (0.3, 0.5, 0.7, 0.9)]
+    return [(3, 0), (9, 0), (1000, 0), *((1000, max(1, int(rates[place]))) for place in places)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("penalties", "traced"),
+    [((2, 3, 1), False), ((4, 6, 2), True), ((5, 4, 2), True), ((9, 1, 2), True), ((1, 0, 1), True)],
+)
+def test_strips_agree_with_the_cpu_whatever_they_leave_out(penalties, traced):
+    pairs = many(600, 1500, seed=sum(penalties) + traced)
+    expected = align(pairs, Affine(*penalties), device="cpu").scores
+    limits = limits_for(pairs, expected)
+    found = strips_on_the_cpu.answers(pairs, penalties, limits, traced)
+    for (reach, rate), (scores, cigars) in zip(limits, found, strict=True):
+        certain = scores != NO_SCORE
+        np.testing.assert_array_equal(scores[certain], expected[certain], f"reach {reach}, rate {rate}")
+        assert certain.any()
+        assert certain.all() == (reach == 1000 and not rate), "a limit that is none does not try the limits"
+        if traced:
+            sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
+            costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
+            np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, reach {reach}, rate {rate}")
+
+
+def missing(sequence, other):
+    """Of each block of 32 letters: seeds that the other sequence does not have."""
+    there = {other[i : i + SEED] for i in range(len(other) - SEED + 1)}
+    blocks = [sequence[first : first + BLOCK] for first in range(0, len(sequence), BLOCK)]
+    seeds = [[block[SEED * i : SEED * (i + 1)] for i in range(PER_BLOCK)] for block in blocks]
+    return [sum(len(seed) == SEED and seed not in there for seed in of_block) for of_block in seeds]
+
+
+def test_bounds_count_the_seeds_that_are_missing_from_each_block_on():
+    pairs, counted, possible = many(12, 500, seed=8), 0, 0
+    for i, sides in enumerate(strips_on_the_cpu.bounds(pairs, (4, 6, 2))):
+        pattern, text = pairs.pair(i)
+        for sequence, other, told in ((pattern, text, sides[0]), (text, pattern, sides[1])):
+            left = np.cumsum([0, 0, *missing(sequence, other)[::-1]])[::-1]
+            most = np.maximum(0, 2 * left - 3)  # 4, 6, 2 is 2, 3, 1, and a seed costs a mismatch or two extensions
+            assert len(told) == len(most) and np.all(told <= most)
+            counted, possible = counted + told.sum(), possible + most.sum()
+    assert counted > 0.97 * possible, "few seeds share a bit of the table with another one"
