@@ -17,11 +17,12 @@ Costs grow on the way, so the band narrows, at the end to a few chunks. (To prun
 Hadlock 1988.) H at the lower corners of chunks is known from those of the strip above and sums of u - v over a strip's
 rows, at its right end from sums of v along its last row.
 
-What is left of a pair costs more than the gap back: by a bound by seeds (affine_seeds), in the first case that from row
-32 (s + 1) on, in the second that from column j + 32 on. These lie behind where a path crosses, within the strip in
-question and the one below it, the diagonal that begins where the strip begins or ends; on the diagonal H is H[32 s, j]
-or H[i, j] at least. Such a bound is lower further on, so a strip might end several chunks behind the one above. It does
-not: all beyond one chunk more is behind that diagonal.
+What is left of a pair costs more than the gap back, so a bound by its seeds (affine_seeds) is added: for the rows from
+32 (s + 1) on in the first case, for the columns from j + 32 on in the second. Not for those from 32 s or j on, since a
+path may leave the band further on: it crosses the diagonal that begins where the strip begins, or where the strip above
+ends, within 32 rows or columns, and costs never fall along a diagonal. The bound falls along the text, and by itself
+would let a strip end several chunks behind the one above. A strip ends one chunk behind it at most: all further ones
+are right of that diagonal.
 
 A strip's first chunk tells nothing: u and v are bounded by g, so beside the border, where a neighbour outside is dear,
 costs are too high; they are right from the diagonal on that begins where the strip does, and in the last chunk up to
