@@ -74,7 +74,7 @@ def test_strips_agree_with_the_cpu_whatever_they_leave_out(penalties, traced):
         certain = scores != NO_SCORE
         np.testing.assert_array_equal(scores[certain], expected[certain], f"reach {reach}, rate {rate}")
         assert certain.any()
-        assert certain.all() == (reach == 1000 and not rate), "a limit that is none does not try the limits"
+        assert certain.all() == (reach == 1000 and not rate), "only where there is no limit all are certain"
         if traced:
             sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
             costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
