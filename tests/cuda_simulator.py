@@ -93,12 +93,12 @@ def main():
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
-        strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level: 0
+        strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
     strips_design.BandsThenStrips.first_level = request["first_level"]
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:
-        strips_design.STRIPS = request["strips"]
+        strips_design.STRIPS, strips_design._most = request["strips"], lambda fewest: fewest
         strips_design.BandsThenStrips.likely_level = lambda self, longest: None
     strips_design.BandsThenStrips.rate = request["rate"]
     traced = request["scope"] == "cigar"

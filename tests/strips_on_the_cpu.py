@@ -78,6 +78,7 @@ def install():
 
     device.is_hopper = lambda: False
     instructions.make_circuit, instructions.make_funnel = _circuit, lambda: numba.njit(_funnel)
+    instructions.make_shift = lambda: numba.njit(_shift)
     from wfa_kernels.cuda import affine_seeds
 
     affine_seeds.THREADS = 1
@@ -152,17 +153,17 @@ class _Given:
 
 def _packed(pairs):
     """(letters of both sides in planes, where each sequence begins, lengths)."""
+    from wfa_kernels.cuda.host_packing import pack
     from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, TAIL_WORDS
 
-    planes = []
-    for side in (pairs.pattern, pairs.text):
-        codes = np.zeros((LEAD_WORDS + -(-len(side) // LETTERS) + TAIL_WORDS, LETTERS), np.uint64)
-        codes.reshape(-1)[LEAD : LEAD + len(side)] = side >> 1 & 3
-        bits = np.arange(LETTERS, dtype=np.uint64)
-        low, high = (((codes >> np.uint64(digit) & np.uint64(1)) << bits).sum(1, np.uint64) for digit in (0, 1))
-        planes.append(high << np.uint64(LETTERS) | low)
+    sides = []
+    for letters in (pairs.pattern, pairs.text):
+        words = -(-len(letters) // LETTERS)
+        planes, odd = np.zeros(LEAD_WORDS + words + TAIL_WORDS, np.uint64), np.empty(words, np.uint32)
+        pack(letters, planes[LEAD_WORDS : LEAD_WORDS + words], odd)
+        sides.append(planes)
     place = np.stack([LEAD + offsets[:-1] for offsets in (pairs.pattern_offsets, pairs.text_offsets)])
-    return planes, place.astype(np.uint32), (pairs.pattern_lengths | pairs.text_lengths << 16).astype(np.uint32)
+    return sides, place.astype(np.uint32), (pairs.pattern_lengths | pairs.text_lengths << 16).astype(np.uint32)
 
 
 def _circuit(gates, inputs, outputs, name):
@@ -179,6 +180,10 @@ def _circuit(gates, inputs, outputs, name):
 
 def _funnel(low, high, shift):
     return np.uint32((np.uint64(high) << np.uint64(32) | np.uint64(low)) >> np.uint64(shift))
+
+
+def _shift(word, places):
+    return np.uint32(np.uint64(word) << np.uint64(places)) if places < 32 else np.uint32(0)
 
 
 def _ones(word):

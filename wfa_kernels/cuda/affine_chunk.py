@@ -12,7 +12,7 @@ from functools import cache
 from numba import cuda, int32, uint32, uint64
 
 from wfa_kernels.affine_cell import digits, make_cell
-from wfa_kernels.cuda.instructions import make_circuit, make_funnel
+from wfa_kernels.cuda.instructions import make_circuit, make_funnel, make_shift
 
 _FULL = "uint32(0xFFFFFFFF)"
 
@@ -28,11 +28,12 @@ class Chunk:
       grows from above the strip to its last row 32 columns further left, along the last antidiagonal;
     - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...],
       at an uint64 (Numba takes no care of the sign of those);
-    - ``run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride)``: state, edge, score.
+    - ``run(state, edge, pattern, last, text, begins, outside, row, rows, odd, codes, at, stride)``: state, edge, score.
       One chunk. pattern: two planes of the strip's letters. last: of the 32 columns before the chunk, text: of its own,
-      both in reverse. marker: bit 32 + r where the cells that make up the score begin; rows: those that count; odd:
-      they are at odd steps. score: the sum of z there. codes: if traced, uint32[...], four words a step
-      (affine_forward.CODES), ``stride`` apart.
+      both in reverse. begins: it is the strip's chunk 0. outside: cells left of the matrix are looked after, as chunk 0
+      needs and others may: the threads of a warp should not differ. score: the sum of z at a diagonal's cells, which is
+      at ``row`` in the first two steps, before row 0 it may be below; rows: those that count; odd: they are at odd
+      steps. codes: if traced, uint32[...], four words a step (affine_forward.CODES), ``stride`` apart.
     """
 
     def __init__(self, triple, traced):
@@ -44,7 +45,10 @@ class Chunk:
         self.planes = [f"{name}{count}" for name, count in zip(names, counts, strict=True)]
         self.edges = [plane for plane in self.planes if plane[0] in "vq"]
         self.traced = traced
-        namespace = {"cuda": cuda, "funnel": make_funnel(), "int32": int32, "uint32": uint32, "uint64": uint64}
+        namespace = {
+            "cuda": cuda, "funnel": make_funnel(), "shift": make_shift(), "int32": int32, "uint32": uint32,
+            "uint64": uint64,
+        }  # fmt: skip
         for cell, name in zip(self.cells, ("anywhere", "inside"), strict=True):
             signals = [cell.outputs[output] for output in self._outputs()]
             inputs = [*self.planes, "differ", "outside"]
@@ -119,35 +123,33 @@ class Chunk:
         return " + ".join([*counted, f"int32({-32 * gap_extend})"])
 
     def _run(self):
+        sums = [f"z{digit}" for digit in range(self.cell.step_bits)]
+        counted = [f"(int32(cuda.popc(uint32({met} & rows))) << int32({digit}))" for digit, met in enumerate(sums)]
         return [
-            "def run(state, edge, pattern, last, text, chunk, marker, rows, odd, codes, at, stride):",
+            "def run(state, edge, pattern, last, text, begins, outside, row, rows, odd, codes, at, stride):",
             f"    {_names(self.planes)} = state",
             f"    {_names([f'i{p}' for p in self.edges])} = edge",
             "    r0, r1 = pattern",
             "    t0, t1 = last",
             "    w0, w1 = text",
-            "    score, double = int32(0), int32(0)",
-            "    if chunk == 0:",
-            "        outside = uint32(0xFFFFFFFE)",
-            "        while double < int32(16):",
+            f"    {' = '.join(sums)} = uint32(0)",
+            "    end = int32(row + int32(16))",
+            "    if outside:",
+            "        beyond = uint32(0xFFFFFFFE) if begins else uint32(0)",
+            "        while row < end:",
             *self._double_step("anywhere", 3),
             "    else:",
-            "        outside = uint32(0)",
-            "        while double < int32(16):",
+            "        beyond = uint32(0)",
+            "        while row < end:",
             *self._double_step("inside", 3),
-            f"    return {_tuple(self.planes)}, {_tuple([f'i{p}' for p in self.edges])}, score",
+            f"    return {_tuple(self.planes)}, {_tuple([f'i{p}' for p in self.edges])}, int32({' + '.join(counted)})",
         ]
 
     def _double_step(self, compute, levels):
-        lines = self._step(compute, "even") + self._step(compute, "odd")
-        lines += ["here = uint32(marker >> uint64(32)) & rows", "if here != uint32(0):"]
-        for digit in range(self.cell.step_bits):
-            lines += [
-                f"    if uint32((odd_z{digit} if odd else even_z{digit}) & here) != uint32(0):",
-                f"        score += int32({1 << digit})",
-            ]
-        lines += ["marker <<= uint64(1)", "double += int32(1)"]
-        return ["    " * levels + line for line in lines]
+        lines = [*self._step(compute, "even"), *self._step(compute, "odd"), "here = shift(uint32(1), uint32(row))"]
+        for digit in range(self.cell.step_bits):  # each time another bit
+            lines.append(f"z{digit} = uint32(z{digit} | (uint32(odd_z{digit} if odd else even_z{digit}) & here))")
+        return ["    " * levels + line for line in [*lines, "row = int32(row + int32(1))"]]
 
     def _step(self, compute, parity):
         lines = []
@@ -158,9 +160,9 @@ class Chunk:
             lines += [f"t{digit} = funnel(w{digit}, t{digit}, uint32(31))", f"w{digit} = uint32(w{digit} << uint32(1))"]
         outputs = [f"{parity}_{name}" if name[0] == "z" else name for name in self._outputs()]
         lines.append("differ = uint32((r0 ^ t0) | (r1 ^ t1))")
-        lines.append(f"{_names(outputs)} = {compute}(({', '.join(self.planes)}, differ, outside))")
+        lines.append(f"{_names(outputs)} = {compute}(({', '.join(self.planes)}, differ, beyond))")
         if compute == "anywhere":
-            lines.append("outside = uint32(outside << uint32(1))")
+            lines.append("beyond = uint32(beyond << uint32(1))")
         if self.traced:
             lines += [f"codes[at + uint64({i}) * stride] = {code}" for i, code in enumerate(outputs[-4:])]
             lines.append("at += uint64(4) * stride")

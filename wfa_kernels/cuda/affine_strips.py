@@ -42,9 +42,9 @@ each chunk, and of each strip its last chunk, so that a second kernel (affine_st
 that the way back goes through.
 
 Operations, for penalties 2, 3, 1, per chunk of 1024 cells: 32 * (55 gates, 12 moves of edges, 6 of letters and their
-comparison, 2 for the loop), 75 a step, and 300 around it. 100K pairs of 10,000 letters at 10 % (A = 48): 41 % of 98
-chunks in each of 313 strips: 3.4e12, 0.20 s of an H200 (16.4 T/s). Bytes for CIGARs: 76 a chunk, 1.0 MB a pair, 0.10 TB
-in all, 23 ms.
+comparison, 5 for the score and the loop), 78 a step, and up to 460 around it. 100K pairs of 10,000 letters at 10 % (A =
+48): 37 chunks in each of 313 strips: 3.4e12, 0.21 s of an H200 (16.4 T/s). Bytes for CIGARs: 76 a chunk, 0.9 MB a pair,
+0.09 TB in all, 21 ms.
 """
 
 import math
@@ -93,28 +93,32 @@ def reversed_letters(planes, at):
 @cuda.jit(device=True, inline="always")
 def leftmost(strip, m, n, reach):
     """The chunk with which the staircase begins in a strip; below 0 it is not of the matrix."""
-    return strip - int32(reach) + ((n - m) >> int32(6))
+    return int32(strip - int32(reach) + (int32(n - m) >> int32(6)))
 
 
 @cuda.jit(device=True, inline="always")
 def strip_words(chunks, per_chunk):
     """Words that are kept of a strip: the records of its chunks, and the number of the last one."""
-    return chunks * int32(per_chunk) + int32(1)
+    return int32(chunks * int32(per_chunk) + int32(1))
 
 
 @cuda.jit(device=True, inline="always")
-def _marker(strip, chunk, final):
-    """Bit 32 + r is row r of the strip where diagonal ``final`` crosses it in the chunk's first two steps."""
-    row = int32(16) * (chunk - strip) - ((final - (final & int32(1))) >> int32(1))
-    if row < int32(-32) or row > int32(31):
-        return uint64(0)
-    return uint64(1) << uint64(row + int32(32))
+def _crossing(strip, chunk, final):
+    """Row of the strip, before or behind it too, where diagonal ``final`` is in the chunk's first two steps."""
+    return int32(int32(16) * int32(chunk - strip) - (int32(final) >> int32(1)))
+
+
+@cuda.jit(device=True, inline="always")
+def _rows(strip, m, final):
+    """Word with the rows of a strip where diagonal ``final`` is in the matrix, of m letters of the pattern."""
+    first, stop = int32(-final - int32(CHUNK) * strip), int32(m - int32(CHUNK) * strip)
+    return bits_from(first) & ~bits_from(stop)
 
 
 @cuda.jit(device=True, inline="always")
 def _told(strip, chunk, ended):
     """One word for how far a strip is: its number, its last chunk, whether it ends there."""
-    return strip << int32(16) | (chunk << int32(1)) | int32(ended)
+    return int32(strip << int32(16) | (chunk << int32(1)) | int32(ended))
 
 
 @cuda.jit(device=True, inline="always")
@@ -124,14 +128,14 @@ def _progress(told, strip):
     if strip < int32(0):
         chunk = int32(_FAR)
     elif told >> int32(16) == strip:
-        chunk, ended = (told & int32(0xFFFF)) >> int32(1), (told & int32(1)) != int32(0)
+        chunk, ended = int32((told & int32(0xFFFF)) >> int32(1)), (told & int32(1)) != int32(0)
     return chunk, ended
 
 
 @cuda.jit(device=True, inline="always")
 def _limit_by(rate, letters):
     """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
-    likely = int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(LETTER_BITS))
+    likely = int32(int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(LETTER_BITS)))
     return likely if rate > int32(0) else int32(_FAR)
 
 
@@ -162,7 +166,7 @@ def make_functions(penalties, traced):
     def limit(m, n, reach):
         shift = (n - m) >> int32(6)
         a, b = int32(32) * (reach - shift), int32(32) * (reach + shift) + int32(1)
-        certain = int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, a + b + int32(1))
+        certain = int32(int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, a + b + int32(1)))
         if a < max(int32(0), m - n) or b < max(int32(0), n - m):
             certain = int32(-1)
         elif a >= m and b >= n:
@@ -197,13 +201,13 @@ def _make_pruning(triple, rise_at):
 
     @cuda.jit(device=True, inline="always")
     def border(length):
-        return int32(0) if length == int32(0) else int32(gap_open) + int32(gap_extend) * length
+        return int32(0) if length == int32(0) else int32(int32(gap_open) + int32(gap_extend) * length)
 
     @cuda.jit(device=True, inline="always")
     def corner_above(words, strip, c, done, above):
         risen = int32(_UNKNOWN)
         if strip == int32(0):
-            risen = border(int32(CHUNK) * (c + int32(1)))
+            risen = border(int32(int32(CHUNK) * (c + int32(1))))
         elif done > c:
             risen = int32(words[above + uint64(rise_at)])
         elif done < c:
@@ -212,7 +216,7 @@ def _make_pruning(triple, rise_at):
 
     @cuda.jit(device=True, inline="always")
     def leaves(risen, away, bound):
-        return away >= int32(0) and risen >= int32(0) and risen + int32(gap_extend) * away >= bound
+        return away >= int32(0) and risen >= int32(0) and int32(risen + int32(gap_extend) * away) >= bound
 
     return SimpleNamespace(border=border, corner_above=corner_above, leaves=leaves)
 
@@ -226,7 +230,7 @@ def _make_turn(penalties, traced):
     edge_rise, strip_rise = chunk.edge_rise, chunk.strip_rise
 
     @cuda.jit(device=True, inline="always")
-    def turn(state, edge, letters, last, own, strip, c, begun, m, final, words, here, risen, risen_above):
+    def turn(state, edge, letters, last, own, strip, c, begun, outside, m, final, words, here, risen, risen_above):
         """(state, score on the final diagonal, H at the lower left corner of the chunk).
 
         begun: the strip's first chunk. risen: H at the lower left corner of the chunk before. risen_above: H at this
@@ -234,16 +238,15 @@ def _make_turn(penalties, traced):
         """
         if traced:
             save_state(words, here + uint64(state_at), state)
-        rows = bits_from(-final - int32(CHUNK) * strip) & ~bits_from(m - int32(CHUNK) * strip)
         state, edge, more = run(
-            state, edge, letters, last, own, c, _marker(strip, c, final), uint32(rows),
-            (final & int32(1)) != int32(0), words, uint64(0), uint64(0),
+            state, edge, letters, last, own, c == int32(0), outside, _crossing(strip, c, final),
+            uint32(_rows(strip, m, final)), (final & int32(1)) != int32(0), words, uint64(0), uint64(0),
         )  # fmt: skip
         save_edge(words, here, edge)
         if c > begun and risen_above >= int32(0):
-            risen = risen_above + strip_rise(state)
-        elif c > begun + int32(1):
-            risen += edge_rise(edge)
+            risen = int32(risen_above + strip_rise(state))
+        elif c > int32(begun + int32(1)):
+            risen = int32(risen + edge_rise(edge))
         else:
             risen = int32(0)
         words[here + uint64(rise_at)] = uint32(risen)
@@ -290,74 +293,78 @@ def make_forward(penalties, traced):
             m, n = lengths_of(shape, i)
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
             bound = limit(m, n, reach)
-        bound = min(bound, _limit_by(int32(rate), m + n))  # within the block above it would take 20 registers more
+        # Within the block above it would take 20 registers more.
+        bound = int32(min(bound, _limit_by(int32(rate), int32(m + n))))
         if bound > int32(0):
-            strips = (m + int32(31)) >> int32(5)
+            strips = int32((m + int32(31)) >> int32(5))
         told[thread], told[int32(BLOCK) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
-        final, chunks = n - m, int32(2) * reach + int32(2)
+        final, chunks = int32(n - m), int32(int32(2) * reach + int32(2))
         base = uint64(index * int64(part) + int64(2) * int64(bounds))
-        size = uint64(uint32(strip_words(chunks, per_chunk)))
+        size = uint32(strip_words(chunks, per_chunk))
         # Without CIGARs the strips of a pair take turns in a few places; the one above is a place before.
-        places = int32(_FAR) if traced else threads + int32(1)
-        rings = group * (threads + int32(1))
+        places = int32(_FAR) if traced else int32(threads + int32(1))
+        rings = int32(group * (threads + int32(1)))
         state, score, risen = later_state(), int32(0), int32(0)
         r0, r1, t0, t1 = uint32(0), uint32(0), uint32(0), uint32(0)
         strip, ring, at, c, inside = lane, lane, lane, int32(-1), False
         while cuda.syncthreads_or(int32(strip < strips)) != 0:
-            news, news_at, ready, above, done = int32(-1), rings + ring, False, uint64(0), int32(-1)
-            lowest, row = leftmost(strip, m, n, reach), int32(CHUNK) * strip
+            news, news_at, ready, above, done = int32(-1), int32(rings + ring), False, uint64(0), int32(-1)
+            lowest, row = leftmost(strip, m, n, reach), int32(int32(CHUNK) * strip)
             if strip < strips:
-                before = rings + (ring - int32(1) if ring > int32(0) else threads)
-                done, ended = _progress(told[before], strip - int32(1))
+                before = int32(rings + (int32(ring - int32(1)) if ring > int32(0) else threads))
+                done, ended = _progress(told[before], int32(strip - int32(1)))
                 if c < int32(0) and done >= int32(0):
                     c = max(int32(0), lowest)
                     if strip > int32(0):
                         c = max(c, begun_at[before])
                 ready = c >= int32(0) and (ended or done > c)
-                above = base + uint64(uint32(at - int32(1) if at > int32(0) else places - int32(1))) * size
-                above += uint64(uint32(c - lowest + int32(2))) * uint64(per_chunk)
+                at_above = uint32(at - int32(1) if at > int32(0) else places - int32(1))
+                above = base + uint64(at_above) * uint64(size)
+                above += uint64(uint32(uint32(c - lowest + int32(2)) * uint32(per_chunk)))
                 if ready and not inside:
                     below = bound
                     if guided:
-                        below -= int32(words[base - uint64(uint32(strip + int32(2)))])
+                        below = int32(below - int32(words[base - uint64(uint32(strip + int32(2)))]))
                     risen = corner_above(words, strip, c, done, above)
-                    if leaves(risen, final + row - int32(CHUNK) * (c + int32(1)), below):
-                        ready, c = False, c + int32(1)
-            cuda.syncthreads()  # else the threads that begin a strip would compute after the others, not with them
+                    if leaves(risen, int32(final + row - int32(CHUNK) * (c + int32(1))), below):
+                        ready, c = False, int32(c + int32(1))
+            # A barrier, else the threads that begin a strip would compute after the others, not with them; and all
+            # compute by the same circuit.
+            outside = cuda.syncthreads_or(int32(ready and c == int32(0))) != 0
             if ready:
                 if not inside:
                     begun_at[rings + ring], inside = c, True
-                    r0, r1 = letters_from(pattern, pattern_at + row)
+                    r0, r1 = letters_from(pattern, int32(pattern_at + row))
                     state = first_state(strip)
                     if c > int32(0):
                         state = later_state()
-                        t0, t1 = reversed_letters(text, text_at + int32(CHUNK) * (c - int32(1)))
+                        t0, t1 = reversed_letters(text, int32(text_at + int32(CHUNK) * (c - int32(1))))
                 edge = edge_above(words, strip, c, done, above)
                 risen_above = corner_above(words, strip, c, done, above)
-                w0, w1 = reversed_letters(text, text_at + int32(CHUNK) * c)
-                strip_at = base + uint64(uint32(at)) * size
-                here = strip_at + uint64(uint32(c - lowest)) * uint64(per_chunk)
+                w0, w1 = reversed_letters(text, int32(text_at + int32(CHUNK) * c))
+                strip_at = base + uint64(uint32(at)) * uint64(size)
+                here = strip_at + uint64(uint32(uint32(c - lowest) * uint32(per_chunk)))
                 state, more, risen = compute(
-                    state, edge, (r0, r1), (t0, t1), (w0, w1), strip, c, begun_at[rings + ring], m, final,
-                    words, here, risen, risen_above,
+                    state, edge, (r0, r1), (t0, t1), (w0, w1), strip, c, begun_at[rings + ring], outside,
+                    m, final, words, here, risen, risen_above,
                 )  # fmt: skip
                 t0, t1 = w0, w1
-                score += more
-                ends = c >= min(lowest + chunks - int32(1), (n + int32(31)) >> int32(5))
+                score = int32(score + more)
+                ends = c >= min(int32(lowest + chunks - int32(1)), int32((n + int32(31)) >> int32(5)))
                 below = bound
                 if guided:
-                    below -= int32(words[base - uint64(uint32(int32(bounds) + c + int32(2)))])
+                    below = int32(below - int32(words[base - uint64(uint32(int32(bounds) + c + int32(2)))]))
                 ends = ends or risen_above == int32(_BEYOND)
-                ends = ends or leaves(risen, int32(CHUNK) * (c - int32(1)) - row - final, below)
+                ends = ends or leaves(risen, int32(int32(CHUNK) * (c - int32(1)) - row - final), below)
                 news = _told(strip, c, ends)
-                c += int32(1)
+                c = int32(c + int32(1))
                 if ends:
-                    words[strip_at + size - uint64(1)] = uint32(c - int32(1))
-                    strip, c, inside = strip + threads, int32(-1), False
-                    ring = ring - int32(1) if ring > int32(0) else threads
-                    at += threads
+                    words[strip_at + uint64(size - uint32(1))] = uint32(c - int32(1))
+                    strip, c, inside = int32(strip + threads), int32(-1), False
+                    ring = int32(ring - int32(1)) if ring > int32(0) else threads
+                    at = int32(at + threads)
                     if at >= places:
-                        at -= places
+                        at = int32(at - places)
             cuda.syncthreads()  # what this turn wrote is there before others are told of it
             if news >= int32(0):
                 told[news_at] = news

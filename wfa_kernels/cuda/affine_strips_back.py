@@ -66,7 +66,11 @@ def _make_again(penalties):
         own = reversed_letters(text, text_at + int32(CHUNK) * c)
         state = load_state(words, base + uint64(uint32(strip)) * size + in_strip + uint64(state_at))
         codes_at = uint64(uint32(thread))
-        run(state, edge, letters, (t0, t1), own, c, uint64(0), uint32(0), False, codes, codes_at, uint64(BLOCK))
+        begins = c == int32(0)
+        run(
+            state, edge, letters, (t0, t1), own, begins, begins, int32(0), uint32(0), False, codes, codes_at,
+            uint64(BLOCK),
+        )  # fmt: skip
 
     return again
 

@@ -38,10 +38,10 @@ class Design:
         """Letters of the longest sequence that can be done with so much scratch memory, None without CIGARs."""
         return MAX_LENGTH
 
-    def filling_pairs(self, longest, level):
+    def filling_pairs(self, longest, level, traced):
         """Pairs that a batch is to have at least: none where the wire is the limit, or each pair has a block.
 
-        level: where batches begin, None if that is not known yet.
+        level: where batches begin, None if that is not known yet. traced: with CIGARs.
         """
         return 0
 

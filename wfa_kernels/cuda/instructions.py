@@ -44,6 +44,28 @@ def make_funnel():
 
 
 @cache
+def make_shift():
+    """A function for kernels, (word, places): a uint32 word shifted left, 0 from 32 places (uint32) on."""
+    if simulated():
+        from numba import uint32
+
+        return lambda word, places: uint32(int(word) << min(int(places), 32) & _WORD)
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def shift(typing_context, word, places):
+        def generate(context, builder, signature, arguments):
+            word = ir.IntType(32)
+            kind = ir.FunctionType(word, [word] * 2)
+            return builder.call(ir.InlineAsm(kind, "shl.b32 $0, $1, $2;", "=r,r,r"), arguments)
+
+        return types.uint32(types.uint32, types.uint32), generate
+
+    return _named(intrinsic(shift), "shift")
+
+
+@cache
 def make_clock():
     """A function for kernels, (): nanoseconds of the GPU's clock, int64, which all its processors share."""
     return time.perf_counter_ns if simulated() else _special_register("globaltimer", 64)

@@ -15,10 +15,11 @@ from wfa_kernels.cuda.affine_strips import (
 )
 from wfa_kernels.cuda.affine_strips_back import make_backward
 
-#: (threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a limit
-#: costs twice; the last holds whole matrices of the longest pairs. A third of the reach in threads is kept busy.
+#: (fewest threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a
+#: limit costs twice; the last holds whole matrices of the longest pairs. Strips have 0.4 to 0.9 of the reach in chunks,
+#: and a third of these in threads are kept busy.
 _REACHES = (
-    (4, 9), (4, 12), (4, 16), (8, 21), (8, 28), (8, 37), (16, 48), (16, 64), (32, 128), (32, 512), (32, 2048)
+    (2, 9), (2, 12), (2, 16), (4, 21), (4, 28), (4, 37), (8, 48), (8, 64), (16, 128), (32, 512), (32, 2048)
 )  # fmt: skip
 STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
 #: Times the widest band that long pairs are.
@@ -33,6 +34,8 @@ _FEW_LEFT = 2
 _SLACK = 0.9
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
+#: Threads that fill half of a GPU. Pairs too few for that have twice as many threads each.
+_HALF = _WARPS * BLOCK // 2
 
 
 class BandsThenStrips(banded.Banded):
@@ -53,17 +56,16 @@ class BandsThenStrips(banded.Banded):
         self.begin()
         self._triple = make_cell(*penalties).triple
         self.BANDS = bands
-        strips = [f"strips of {threads} threads, reach {reach}" for threads, reach in STRIPS] if bands else []
+        strips = [f"strips, reach {reach}" for _, reach in STRIPS] if bands else []
         self.NAMES = (*(f"band {band}" for band in bands), *strips)
 
     def scratch_words(self, pairs, longest, traced):
         """For the bands; for as many pairs in the likely strips as fill the GPU; for one pair in all others."""
         last = max(len(self.BANDS), self.last_likely_level(longest)) - len(self.BANDS)
         wanted = [super().scratch_words(pairs, longest, traced)]
-        for level, (threads, reach) in enumerate(STRIPS):
-            groups = min(-(-pairs * threads // BLOCK), _WARPS) if level <= last else 1
-            words = self._pair_words(threads, reach, longest, traced)
-            wanted.append(groups * (BLOCK // threads) * words // 2 + 1)
+        for level, (fewest, reach) in enumerate(STRIPS):
+            at_once = min(pairs, 2 * self._filling(fewest, traced)) if level <= last else 1
+            wanted.append(at_once * self._pair_words(_most(fewest), reach, longest, traced) // 2 + 1)
         return max(wanted)
 
     def tolerated_failures(self, level):
@@ -95,13 +97,16 @@ class BandsThenStrips(banded.Banded):
         likely = TOLERANCE + (2 * longest * self.rate >> LETTER_BITS)
         return max(0, likely - 2 * gap_open) // (2 * gap_extend) + 1
 
-    def filling_pairs(self, longest, level):
-        """See design.Design. Those with which a batch's strips fill half of a GPU."""
+    def filling_pairs(self, longest, level, traced):
+        """See design.Design. Those with which a batch's strips fill half of a GPU: with CIGARs there is less room."""
         if level is None:
             level = self.first_likely_level(longest)
         if level < len(self.BANDS):
             return self.BAND_PAIRS
-        return _WARPS * BLOCK // STRIPS[level - len(self.BANDS)][0] // 2
+        return self._filling(STRIPS[level - len(self.BANDS)][0], traced)
+
+    def _filling(self, fewest, traced):
+        return _HALF // (_most(fewest) if traced else fewest)
 
     def begin(self):
         """See design.Design."""
@@ -131,7 +136,7 @@ class BandsThenStrips(banded.Banded):
         else:
             self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
 
-    def _launch_strips(self, threads, reach, queue, after, batch, traced):
+    def _launch_strips(self, fewest, reach, queue, after, batch, traced):
         """Launch the kernels, on as many pairs at a time as there is scratch memory for.
 
         Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
@@ -141,12 +146,15 @@ class BandsThenStrips(banded.Banded):
         reach = _capped(reach, batch.longest)
         if rate:
             reach = min(reach, self._away(batch.longest) // CHUNK + 2)
+        threads = _most(fewest)
         part = self._pair_words(threads, reach, batch.longest, traced)
-        group = BLOCK // threads
-        room = words.size // part // group * group
+        room = words.size // part
         if not room:
             reach, room = -1, batch.pairs
         room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
+        if room * fewest >= _HALF:
+            threads = fewest
+        group = BLOCK // threads
         for first in range(0, batch.pairs, room):
             count = min(room, batch.pairs - first)
             if bounds and reach >= 0:
@@ -175,6 +183,11 @@ class BandsThenStrips(banded.Banded):
     def _bounds(self, longest):
         """Words for the bounds by seeds of a sequence of up to ``longest`` letters, if there are any."""
         return affine_seeds.bounds_of(longest) if affine_seeds.price_of_a_seed(self._triple) else 0
+
+
+def _most(fewest):
+    """Threads of a pair where there are few pairs."""
+    return min(2 * fewest, BLOCK)
 
 
 def _best_rate(pairs, batches):
