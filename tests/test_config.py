@@ -108,6 +108,7 @@ def test_the_configuration_as_committed_is_right():
         (TAB1, {"penalties": [4, 6, 2.5]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"scopes": ["cigars"]}, r"'scopes.0' must be score or cigar, not 'cigars'"),
         (TAB1, {"needs": "cuda"}, r"'needs' must be gpu: all of its tools run on one"),
+        (TAB1, {"most_pairs": 0}, r"'most_pairs' must be a whole number >= 1"),
         (TAB1, {"threads": [2]}, r"'threads.0' must be 1 or all, not 2"),
         (TAB1, {"twin": "parasail:diag"}, r"'twin' has unknown value 'parasail:diag'; allowed are edlib"),
     ],
@@ -286,13 +287,21 @@ def test_the_plan_counts_the_cells_that_are_timed():
 
 def test_letters_and_gpu_tools_add_to_the_estimate():
     lite, adapters = settings.load(lane="lite"), aligners.load()
-    assert plan.gigabytes(lite, "uniform_150_e5") == 3 and plan.gigabytes(lite, "real_ecoli") == 0
-    assert plan.gigabytes(lite, "illumina_150") == pytest.approx(0.3, rel=0.1)
+    assert plan.gigabytes(lite, "thesis_tab1", "uniform_150_e5") == 3
+    assert plan.gigabytes(lite, "thesis_tab9", "real_ecoli") == 0
+    assert plan.gigabytes(lite, "thesis_tab9", "illumina_150") == pytest.approx(0.3, rel=0.1)
     without, with_gpu = (
         plan.experiment_seconds(replace(lite, gpu=gpu), "thesis_tab1", adapters) for gpu in (False, True)
     )
-    letters = sum(plan.gigabytes(lite, dataset) for dataset in lite.datasets("thesis_tab1"))
+    letters = sum(plan.gigabytes(lite, "thesis_tab1", dataset) for dataset in lite.datasets("thesis_tab1"))
     assert with_gpu > without + 8 * letters * plan.GPU_CELL_SECONDS
+
+
+def test_an_experiment_may_take_fewer_pairs_than_the_lane_holds():
+    full = settings.load(lane="full")
+    assert full.pairs("uniform_150_e2") == full.raced_pairs("thesis_tab8", "uniform_150_e2") == 100_000_000
+    assert full.raced_pairs("thesis_tab1", "uniform_150_e2") == 10_000_000
+    assert plan.gigabytes(full, "thesis_tab1", "uniform_150_e2") == 3
 
 
 def test_a_race_is_estimated_by_its_fewest_rounds_its_budget_or_its_most_rounds():

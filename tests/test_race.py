@@ -10,7 +10,8 @@ import pytest
 
 from tests.arena import Arena
 from tests.peak_memory import needs_peaks
-from workflow.race import bundle, conductor, oracle, prepared, provenance, samples
+from wfa_kernels import PairBatch
+from workflow.race import bundle, conductor, oracle, planning, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.cells import Key, round_order
 
@@ -42,6 +43,15 @@ def test_honest_tool_is_timed_verified_and_believed(arena):
     assert rows["round"].tolist() == list(range(1, len(rows) + 1))
     assert card["valid"] and card["twins"]["honest cigar"]["even"]
     assert rows["host"].unique().tolist() == ["testhost"] and rows["metric"].unique().tolist() == ["edit"]
+
+
+def test_an_experiment_may_take_the_first_pairs_only(arena, tmp_path):
+    frame, _, _ = arena(["honest"], scopes=["score"], besides={"most_pairs": 7})
+    assert set(frame["pairs_total"]) == {7} and frame["pairs"].max() == 7
+    assert set(frame["dataset_hash"]) == {PairBatch.from_arrow(tmp_path / "data" / "small.arrow")[:7].content_hash()}
+    for wrong in (0, 1.5, True):
+        with pytest.raises(planning.EngineError, match=r"key 'most_pairs' must be a whole number >= 1, not"):
+            arena(["honest"], besides={"most_pairs": wrong})
 
 
 def test_lying_tools_are_caught(arena):

@@ -19,7 +19,8 @@ class Plan:
     another device has a twin of its own (twin_keys).
     round_seconds: a cell's slice of a round, at most (race.Race shortens it where the fewest rounds would pass the time
     of a step). race_seconds: budget of a race from its start, calibration, exact scores
-    and verification included; only the fewest rounds may pass it. timeout_seconds: of one run.
+    and verification included; only the fewest rounds may pass it. timeout_seconds: of one run. most_pairs: of a data
+    set, the first ones; None: all.
     """
 
     experiment: str
@@ -34,6 +35,7 @@ class Plan:
     round_seconds: float
     race_seconds: float
     timeout_seconds: float
+    most_pairs: int | None = None
 
 
 @dataclass(frozen=True, order=True)

@@ -84,7 +84,7 @@ def _dataset_paths(experiment_path, data, datasets):
 
 def _race_once(conductor, dataset, path, host, store, out):
     """Race a data set, or take the finished race from the store."""
-    pairs = PairBatch.from_arrow(path)
+    pairs = PairBatch.from_arrow(path)[: conductor.plan.most_pairs]
     dataset_hash = pairs.content_hash()
     key = provenance.race_key(conductor.plan, conductor, dataset_hash, host)
     kept = os.path.join(store, f"{conductor.plan.experiment}-{dataset}-{key}.parquet")

@@ -82,6 +82,8 @@ _LANE = {
     "race_seconds": (_is_seconds, "a number of seconds > 0"),
     "timeout_seconds": (_is_seconds, "a number of seconds > 0"),
 }
+#: Of an experiment, where it is there.
+_OPTIONAL = {"most_pairs": (lambda value: type(value) is int and value >= 1, "a whole number >= 1")}
 #: Keys that the workflow reads besides.
 _EXPERIMENT_BESIDES = ("title", "needs")
 _LANE_BESIDES = ("pairs", "real_pairs", "narrow")
@@ -105,7 +107,8 @@ def _require_known(content, allowed, path, within=""):
 def load_experiment(path):
     """An experiment's file as a dict, with the keys that a race needs. Raises EngineError."""
     experiment = load_yaml(path)
-    _check(experiment, _EXPERIMENT, path, _EXPERIMENT_BESIDES)
+    there = {key: rule for key, rule in _OPTIONAL.items() if key in experiment}
+    _check(experiment, _EXPERIMENT | there, path, _EXPERIMENT_BESIDES)
     return experiment
 
 
@@ -150,6 +153,7 @@ def plan_of(experiment, lane, path):
         round_seconds=lane["round_seconds"],
         race_seconds=lane["race_seconds"],
         timeout_seconds=lane["timeout_seconds"],
+        most_pairs=experiment.get("most_pairs"),
     )
 
 

@@ -69,6 +69,7 @@ def race_key(plan, conductor, dataset_hash, host):
         tool: [conductor.versions.get(tool, conductor.missing.get(tool)), conductor.adapters[tool].source_hash()]
         for tool in plan.tools
     }
-    fields = {**{k: str(v) for k, v in vars(plan).items()}, "data": dataset_hash, "host": host, "by_tool": tools}
+    asked = {name: str(value) for name, value in vars(plan).items() if value is not None}
+    fields = {**asked, "data": dataset_hash, "host": host, "by_tool": tools}
     fields |= {**conditions(), "python": platform.python_version(), "numba": numba.__version__}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

@@ -35,7 +35,7 @@ class Race:
     def __init__(self, conductor, path, dataset_hash):
         self.conductor, self.plan = conductor, conductor.plan
         self.path, self.dataset_hash = path, dataset_hash
-        self.pairs = PairBatch.from_arrow(path)
+        self.pairs = PairBatch.from_arrow(path)[: self.plan.most_pairs]
         self.exact, self.confirmed = {}, {}
         self.records, self.slices_s = None, {}
         self.began, self.pace = time.monotonic(), {}

@@ -63,13 +63,15 @@ def race_seconds(plan, cells):
     return max(least, min(most, plan.race_seconds))
 
 
-def gigabytes(chosen, dataset):
-    """GB of letters of a simulated data set; 0 for a real one, whose size nothing tells before it is mapped."""
+def gigabytes(chosen, experiment, dataset):
+    """GB of letters that an experiment takes of a simulated data set; 0 for a real one, whose size nothing tells before
+    it is mapped.
+    """
     uniform = settings.UNIFORM.fullmatch(dataset)
     if not uniform and dataset not in PROFILES:
         return 0.0
     length = int(uniform["length"]) if uniform else PROFILES[dataset].mean
-    return 2 * length * chosen.pairs(dataset) / 1e9
+    return 2 * length * chosen.raced_pairs(experiment, dataset) / 1e9
 
 
 def experiment_seconds(chosen, name, adapters):
@@ -83,7 +85,7 @@ def experiment_seconds(chosen, name, adapters):
     starts = sum(START_SECONDS[device] for device in devices) + twin_workers * START_SECONDS["cpu"]
     each = JOB_SECONDS + starts + race_seconds(plan, timed + twin_cells)
     of_letters = GIGABYTE_SECONDS + on_gpu * GPU_CELL_SECONDS
-    letters = sum(gigabytes(chosen, dataset) for dataset in chosen.datasets(name))
+    letters = sum(gigabytes(chosen, name, dataset) for dataset in chosen.datasets(name))
     compiling = sum(COMPILE_SECONDS[device] for device in devices)
     return compiling + len(chosen.datasets(name)) * each + letters * of_letters
 
@@ -106,7 +108,7 @@ def describe(chosen):
             continue
         datasets = chosen.datasets(experiment)
         real = sum(dataset.startswith("real_") for dataset in datasets)
-        sizes = ", ".join(f"{dataset} ({chosen.pairs(dataset):,})" for dataset in datasets)
+        sizes = ", ".join(f"{dataset} ({chosen.raced_pairs(experiment, dataset):,})" for dataset in datasets)
         most = ", real ones at most the count shown" if real else ""
         tools = race_plan(chosen, experiment).tools
         lines.append(f"  {experiment}: {len(datasets)} races of {len(tools)} tools, {spec['title']}")

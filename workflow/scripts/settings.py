@@ -78,6 +78,10 @@ class Settings:
         """Pairs of a data set in this lane; for a real one the most that are taken."""
         return self.lane["real_pairs"] if dataset.startswith("real_") else self.lane["pairs"][dataset]
 
+    def raced_pairs(self, experiment, dataset):
+        """Pairs of a data set that the experiment takes in this lane; for a real one the most."""
+        return min(self.pairs(dataset), self.experiments[experiment].get("most_pairs", self.pairs(dataset)))
+
     def simulator_arguments(self, dataset):
         """Command line of ``python -m simulators`` for a data set, as text."""
         uniform = UNIFORM.fullmatch(dataset)
