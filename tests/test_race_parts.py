@@ -137,8 +137,8 @@ def test_a_key_that_the_engine_does_not_know_is_named(tmp_path, file, change, sa
 @pytest.mark.parametrize("kind", ["experiment", "lane"])
 def test_the_engine_knows_the_keys_of_the_schema(kind):
     schema = yaml.safe_load((ROOT / f"workflow/schemas/{kind}.schema.yaml").read_text())
-    known = {"experiment": (planning._EXPERIMENT, planning._EXPERIMENT_BESIDES)}
-    known["lane"] = (planning._LANE, planning._LANE_BESIDES)
+    known = {"experiment": (planning._EXPERIMENT, planning._EXPERIMENT_MAY, planning._EXPERIMENT_BESIDES)}
+    known["lane"] = (planning._LANE, planning._LANE_MAY, planning._LANE_BESIDES)
     assert {key for keys in known[kind] for key in keys} == set(schema["properties"])
 
 

@@ -65,10 +65,13 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
         return {"cpu": 10 * slices_s["cpu"], "cuda": 3 + slices_s["cuda"]}
 
     least = {"cpu": 0.1, "cuda": 1.5}
-    assert shortened(2, least, 100, costs) == {"cpu": 2, "cuda": 2}
-    assert shortened(2, least, 12, costs) == {"cpu": 0.5, "cuda": 2}
-    assert shortened(2, least, 6, costs) == {"cpu": 0.125, "cuda": 1}, "what the GPU cannot do in less is not asked for"
-    assert shortened(2, least, 1, costs) == {"cpu": 0.0625, "cuda": 1}
+    planned = {"cpu": 2, "cuda": 2}
+    assert shortened(planned, least, 100, costs) == {"cpu": 2, "cuda": 2}
+    assert shortened(planned, least, 12, costs) == {"cpu": 0.5, "cuda": 2}
+    assert shortened(planned, least, 6, costs) == {"cpu": 0.125, "cuda": 1}, "no less than the GPU can do"
+    assert shortened(planned, least, 1, costs) == {"cpu": 0.0625, "cuda": 1}
+    planned = {"cpu": 2, "cuda": 4}
+    assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
 
 
 def pairs_of(frame):
@@ -89,5 +92,8 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     assert any("in place of 1 s (cpu): the fewest rounds would not fit" in line for line in lines)
     assert frame[~frame["twin"] & (frame["tool"] == "steady")]["round"].max() >= 5
     monkeypatch.setattr(one_race, "STEP_SECONDS", 1)
+    frame, card, lines = arena(["steady", "on-gpu"], twin="steady", gpu_round_seconds=0.8, **lane)
+    assert pairs_of(frame)["on-gpu"] == 40 and card["round_seconds"]["cuda"] == 0.8, "a GPU's slice stays as it is"
+    assert not any("(cuda): the fewest" in line for line in lines)
     frame, card, _ = arena(["steady", "honest"], twin="steady", **lane)
     assert pairs_of(frame)["steady"] == 1, "the fewest rounds are run in any case, on as few pairs as there can be"

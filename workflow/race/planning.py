@@ -82,16 +82,19 @@ _LANE = {
     "race_seconds": (_is_seconds, "a number of seconds > 0"),
     "timeout_seconds": (_is_seconds, "a number of seconds > 0"),
 }
-#: Of an experiment, where it is there.
-_OPTIONAL = {"most_pairs": (lambda value: type(value) is int and value >= 1, "a whole number >= 1")}
+#: Of an experiment and of a lane, where they are there.
+_EXPERIMENT_MAY = {"most_pairs": (lambda value: type(value) is int and value >= 1, "a whole number >= 1")}
+_LANE_MAY = {"gpu_round_seconds": (_is_seconds, "a number of seconds > 0")}
 #: Keys that the workflow reads besides.
 _EXPERIMENT_BESIDES = ("title", "needs")
 _LANE_BESIDES = ("pairs", "real_pairs", "narrow")
 
 
-def _check(content, keys, path, besides=(), within=""):
-    _require_known(content, [*keys, *besides], path, within)
-    for key, (good, allowed) in keys.items():
+def _check(content, keys, path, besides=(), within="", may=None):
+    """may: like keys, but they may be missing."""
+    may = may or {}
+    _require_known(content, [*keys, *may, *besides], path, within)
+    for key, (good, allowed) in (keys | {key: may[key] for key in may if key in content}).items():
         if key not in content:
             raise EngineError(f"{path}: key '{within}{key}' is missing")
         if not good(content[key]):
@@ -107,15 +110,14 @@ def _require_known(content, allowed, path, within=""):
 def load_experiment(path):
     """An experiment's file as a dict, with the keys that a race needs. Raises EngineError."""
     experiment = load_yaml(path)
-    there = {key: rule for key, rule in _OPTIONAL.items() if key in experiment}
-    _check(experiment, _EXPERIMENT | there, path, _EXPERIMENT_BESIDES)
+    _check(experiment, _EXPERIMENT, path, _EXPERIMENT_BESIDES, may=_EXPERIMENT_MAY)
     return experiment
 
 
 def make_plan(experiment_path, lane_path, known_tools):
     """The Plan of an experiment under a lane. Raises EngineError naming file and key."""
     experiment, lane = load_experiment(experiment_path), load_yaml(lane_path)
-    _check(lane, _LANE, lane_path, _LANE_BESIDES)
+    _check(lane, _LANE, lane_path, _LANE_BESIDES, may=_LANE_MAY)
     for tool in [*experiment["tools"], experiment["twin"]]:
         if tool not in known_tools:
             allowed = ", ".join(sorted(known_tools))
@@ -151,6 +153,7 @@ def plan_of(experiment, lane, path):
         min_rounds=lane["rounds"]["min"],
         max_rounds=lane["rounds"]["max"],
         round_seconds=lane["round_seconds"],
+        gpu_round_seconds=lane.get("gpu_round_seconds", lane["round_seconds"]),
         race_seconds=lane["race_seconds"],
         timeout_seconds=lane["timeout_seconds"],
         most_pairs=experiment.get("most_pairs"),

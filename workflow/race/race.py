@@ -99,7 +99,7 @@ class Race:
         return records | {key: Record() for key in further}
 
     def _slices(self, entries):
-        """{device: seconds of a cell's slice}: the plan's, or what lets the fewest rounds end in the step."""
+        """{device: seconds of a cell's slice}: the plan's; on the CPU less where the fewest rounds would not fit."""
         tried = {key: runs for key, (runs, _) in entries.items() if runs}
         left_s = self.began + STEP_SECONDS - EXACT_SECONDS - time.monotonic()
         rounds = self.plan.min_rounds + FURTHER_ROUNDS
@@ -114,14 +114,15 @@ class Race:
                 costs[self._device(key)] += slices.cost_s(runs, key.n, rounds, prepared)
             return costs
 
-        planned = self.plan.round_seconds
-        least = {}
+        planned = {device: self.plan.slice_s(device) for device in {self._device(key) for key in tried}}
+        least = dict(planned)
         for key, runs in tried.items():
-            least[self._device(key)] = min(least.get(self._device(key), planned), *(run.run_s for run in runs.values()))
+            if self._device(key) == "cpu":
+                least["cpu"] = min(least["cpu"], *(run.run_s for run in runs.values()))
         found = slices.shortened(planned, least, left_s, costs_s)
         for device, slice_s in found.items():
-            if slice_s < planned:
-                said = f"slices of {slice_s:g} s in place of {planned:g} s ({device})"
+            if slice_s < planned[device]:
+                said = f"slices of {slice_s:g} s in place of {planned[device]:g} s ({device})"
                 self.conductor.say(f"  {said}: the fewest rounds would not fit")
         return found
 
@@ -152,7 +153,7 @@ class Race:
                     raise
                 self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
 
-        return slices.calibrated(sizes, self.plan.round_seconds, run)
+        return slices.calibrated(sizes, self.plan.slice_s(self._device_of(tool)), run)
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""

@@ -63,13 +63,13 @@ def _told(runs, n, quantity):
     return float(np.interp(n, tried, seconds)) * max(1, n / tried[-1])
 
 
-def shortened(slice_s, least_s, budget_s, costs_s):
-    """{block: slice}: the slice, halved until all fits the budget, each time of the block that costs most.
+def shortened(slices_s, least_s, budget_s, costs_s):
+    """{block: slice}: the slices, halved until all fits the budget, each time of the block that costs most.
 
     least_s: {block: seconds that none of its cells undercuts}; a slice that is no longer stays. costs_s: function that
     gives {block: seconds} by {block: slice}.
     """
-    found = dict.fromkeys(least_s, slice_s)
+    found = dict(slices_s)
     while True:
         costs = costs_s(found)
         long = [block for block in found if found[block] > least_s[block]]
