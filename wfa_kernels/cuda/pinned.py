@@ -79,8 +79,9 @@ def _packed(letters):
         device.copy_out(planes[first : first + count], planes_there, packing.LEAD_WORDS, 0)
         device.copy_out(strange[:count], odd_there, packing.LEAD_WORDS, 0)
         device.wait()
-        marks = np.unpackbits(strange[:count].view(np.uint8), bitorder="little")[: len(part)]
-        odd.append(np.flatnonzero(marks) + first * packing.LETTERS)
+        if strange[:count].any():
+            marks = np.unpackbits(strange[:count].view(np.uint8), bitorder="little")[: len(part)]
+            odd.append(np.flatnonzero(marks) + first * packing.LETTERS)
     return planes, np.concatenate([np.empty(0, np.int64), *odd])
 
 

@@ -107,11 +107,13 @@ class Race:
         def costs_s(slices_s):
             live = [key for key in self._cells(entries, slices_s) if key.n]
             held = sum(held_bytes(self.conductor.adapters[key.tool], self.pairs[: key.n]) for key in live)
-            prepared = 1 if held <= self.conductor.prepared.budget_bytes else rounds
+            prepared = dict.fromkeys(slices_s, 1)  # a GPU's worker keeps its input page-locked, whatever is dropped
+            if held > self.conductor.prepared.budget_bytes:
+                prepared["cpu"] = rounds
             costs = dict.fromkeys(slices_s, 0.0)
             for key in live:
-                runs = tried[replace(key, n=0, twin=False)]
-                costs[self._device(key)] += slices.cost_s(runs, key.n, rounds, prepared)
+                runs, device = tried[replace(key, n=0, twin=False)], self._device(key)
+                costs[device] += slices.cost_s(runs, key.n, rounds, prepared[device])
             return costs
 
         planned = {device: self.plan.slice_s(device) for device in {self._device(key) for key in tried}}
