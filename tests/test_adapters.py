@@ -215,6 +215,9 @@ def test_pairs_are_page_locked_once_for_both_scopes(monkeypatch):
         assert adapter._pairs == pairs.patterns()
     whole = len(BATCH)
     assert sizes == [2, 9, 3, 9, whole, whole, whole]
+    adapter.release()
+    adapter.prepare(BATCH, None)
+    assert sizes[-1] == whole and len(sizes) == 8
 
 
 @pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])

@@ -203,6 +203,18 @@ def test_prepared_cells_of_all_workers_share_one_budget(arena, tmp_path, monkeyp
     assert (frame["status"] == "ok").all() and (frame["recall_native"] == 1).all()
 
 
+def test_what_the_cells_of_a_worker_share_is_freed_for_the_room_of_others(arena, tmp_path, monkeypatch):
+    def released(**asked):
+        (tmp_path / "released").unlink(missing_ok=True)
+        arena(["honest", "sharer"], scopes=["score"], **asked)
+        return (tmp_path / "released").read_text().split()
+
+    assert released() == ["0"], "when it opens the data set"
+    monkeypatch.setattr(prepared, "PREPARED_SHARE", 0)
+    often = released(timeout=19)  # another plan: the first race is not taken from the store
+    assert len(often) > 3 and set(often) == {"0"}, "when none of its cells is left"
+
+
 @pytest.mark.slow
 def test_a_wrong_oracle_is_not_a_tools_fault(arena, tmp_path):
     _, card, _ = arena(["honest"], scopes=["score"])

@@ -19,7 +19,7 @@ from workflow.race import planning, statistics, worker
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import host_lock
-from workflow.race.prepared import Prepared, held_bytes
+from workflow.race.prepared import SHARED, Prepared, held_bytes, shared_bytes
 from workflow.race.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -158,6 +158,19 @@ def test_prepared_cells_stay_within_their_budget():
     assert not held.use("c", "z")
 
 
+def test_what_the_cells_of_a_worker_share_is_counted_once_and_goes_after_them():
+    held = Prepared(budget_bytes=10)
+    assert held.add("a", "x", 1, 4) == held.add("a", "y", 1, 4) == held.add("b", "x", 1, 3) == []
+    assert held.use("a", "x"), "and with it what it shares"
+    assert held.add("c", "z", 3) == [("a", "y"), ("b", "x"), ("b", SHARED)]
+    held.forget("a", "x")
+    assert held.add("d", "z", 5) == [("a", SHARED)], "though no cell holds it now"
+    assert held.add("d", "w", 5, 2) == [("c", "z"), ("d", "z")]
+    assert held.add("e", "x", 9, 9) == [("d", "w"), ("d", SHARED)]
+    held.forget("e")
+    assert held.add("f", "x", 10) == []
+
+
 def test_held_bytes_grow_with_bases_and_pairs():
     few, more, longer = random_pairs(10, 50), random_pairs(20, 50), random_pairs(10, 500)
     greedy, sparing = Adapter(), Adapter()
@@ -165,6 +178,9 @@ def test_held_bytes_grow_with_bases_and_pairs():
     assert 0 == held_bytes(greedy, few[:0]) < held_bytes(greedy, few) < held_bytes(greedy, more)
     assert held_bytes(greedy, few) < held_bytes(greedy, longer) and held_bytes(sparing, few) < held_bytes(greedy, few)
     assert held_bytes(greedy, more[10:]) == held_bytes(greedy, more[:10])
+    assert shared_bytes(greedy, more) == 0
+    sparing.shared_bytes_a_base = 1
+    assert shared_bytes(sparing, few) == held_bytes(sparing, few) > 0
 
 
 def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):

@@ -221,6 +221,25 @@ class Keeper(Honest):
             os.unlink(self.mark)
 
 
+class Sharer(Honest):
+    """Notes when what its cells share is to be freed, and how many of them are prepared then."""
+
+    tool = "sharer"
+    shared_bytes_a_base = 1
+    prepared, held = 0, False
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.held = len(pairs) > 8  # not the warm-up's
+        Sharer.prepared += self.held
+
+    def __del__(self):
+        Sharer.prepared -= self.held
+
+    def release(self):
+        note("released", Sharer.prepared)
+
+
 class Logbook(Honest):
     """Notes every run but the first of its process."""
 
@@ -304,6 +323,6 @@ def adapters():
     """One of each."""
     kinds = (
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
-        Keeper, Logbook, Pooled, Absent, ScoreOnly,
+        Keeper, Sharer, Logbook, Pooled, Absent, ScoreOnly,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

@@ -51,7 +51,7 @@ class Adapter:
     uses one, and the engine sets the number before prepare(). sources: files, relative to the project's root, whose
     content keys its samples (its own file is always among them). held_bytes_a_base, held_bytes_a_pair: what a prepared
     cell holds with its answers, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error:
-    11 and 10 bytes a base in all.
+    11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
     """
 
     tool = ""
@@ -63,6 +63,7 @@ class Adapter:
     pool = False
     threads = 1
     held_bytes_a_base, held_bytes_a_pair = 10, 500
+    shared_bytes_a_base = 0
     sources: tuple[str, ...] = ()
 
     @property
@@ -93,6 +94,9 @@ class Adapter:
     def forget(self) -> None:
         """Untimed, before each run: free the raw answers of the last one, which adapters hold as ``_raw``."""
         self._raw = None
+
+    def release(self) -> None:
+        """Untimed, where no cell of the process is prepared: free what they share."""
 
     def own_seconds(self) -> float | None:
         """Seconds of the last run by the tool's own timer, which then counts; None: the engine's clock counts."""

@@ -19,6 +19,9 @@ _BRING = {
     "registered": wfa_kernels.register_pairs,
 }
 
+#: Bytes of page-locked memory a base that it takes besides the data set's own.
+_PAGE_LOCKED = {"pinned": 1, "packed": 0.25}
+
 
 class Brought:
     """The most pairs of a data set that this process has brought where they shall lie.
@@ -27,6 +30,10 @@ class Brought:
     """
 
     def __init__(self):
+        self.release()
+
+    def release(self):
+        """Free them."""
         self._source, self._pairs, self._made = "", None, None
 
     def take(self, pairs, source):
@@ -38,7 +45,7 @@ class Brought:
             return self._made
         if alike and len(pairs) < len(self._pairs):  # a size that is tried
             return _BRING[source](pairs)
-        self._pairs = self._made = None  # its memory comes back before more is taken
+        self.release()  # its memory comes back before more is taken
         self._made = _BRING[source](pairs)
         self._source, self._pairs = source, pairs
         return self._made
@@ -64,7 +71,7 @@ class WavebenchGpu(Adapter):
     """
 
     device = "cuda"
-    held_bytes_a_base, held_bytes_a_pair = 1, 50  # of letters page-locked once more the half, runs; offsets and scores
+    held_bytes_a_base, held_bytes_a_pair = 0.5, 50  # runs; offsets and scores
 
     def __init__(self, penalties, design, source="pinned", block_threads=None, heuristic=None):
         self.penalties, self.tool = penalties, f"wavebench-{penalties.__name__.lower()}"
@@ -74,6 +81,7 @@ class WavebenchGpu(Adapter):
         self.design = design if block_threads is None else PaperDesign(block_threads)
         self.source, self.quantity = source, f"time_end_to_end_{source}"
         self.input = "packed2" if source == "packed" else "ascii"
+        self.shared_bytes_a_base = _PAGE_LOCKED.get(source, 0)
 
     @property
     def id(self):
@@ -116,6 +124,10 @@ class WavebenchGpu(Adapter):
             device_memory=DEVICE_MEMORY_BYTES,
             heuristic=self.heuristic,
         )
+
+    def release(self):
+        """Free the pairs that were brought."""
+        _brought.release()
 
     def timings(self):
         """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""

@@ -8,7 +8,7 @@ import contextlib
 
 from workflow.aligners import Job, ToolMissing
 from workflow.race.cells import thread_counts
-from workflow.race.prepared import Prepared, held_bytes
+from workflow.race.prepared import SHARED, Prepared, held_bytes, shared_bytes
 from workflow.race.race import PATIENCE_S, Race
 from workflow.race.stopwatch import Stopwatch
 from workflow.race.team import Worker, WorkerFailed
@@ -86,13 +86,15 @@ class Conductor:
 
     def prepare(self, key, path, pairs):
         """Have a cell ready in its worker; pairs: those of the cell. Drops what was used longest ago for its room."""
-        own = (key.tool, key.twin)
+        own, adapter = (key.tool, key.twin), self.adapters[key.tool]
         self._worker(*own, path)  # a new worker, or one that opens the data set, holds nothing
         if self.prepared.use(own, key.name):
             return
-        for other, name in self.prepared.add(own, key.name, held_bytes(self.adapters[key.tool], pairs)):
+        sizes = held_bytes(adapter, pairs), shared_bytes(adapter, pairs)
+        for other, name in self.prepared.add(own, key.name, *sizes):
             with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
-                self._asked(self.workers[other], PATIENCE_S, "drop", name)
+                request = ("release",) if name is SHARED else ("drop", name)
+                self._asked(self.workers[other], PATIENCE_S, *request)
         self.ask(key, path, "prepare", key.name, self.job(key.scope), key.n, self._processes(key.tool, key.threads))
 
     def drop(self, key, path):

@@ -1,24 +1,38 @@
 """Which cells the workers hold prepared, within a budget of memory: the one used longest ago goes first.
 
 A library's adapter may hold its pairs and its last answers as Python objects, many times the size of the sequences; a
-GPU's holds its pairs once more, page-locked. With long rounds the cells of all tools together would not fit a machine's
-memory; a cell that was dropped is prepared again before its next run, which is not timed.
+GPU's holds its pairs once more, page-locked, once for all cells of its worker. With long rounds the cells of all tools
+together would not fit a machine's memory; a cell that was dropped is prepared again before its next run, which is not
+timed.
 """
 
 import psutil
 
 #: Part of the machine's memory that all prepared cells may take together, by the estimate below.
-PREPARED_SHARE = 0.5
+PREPARED_SHARE = 0.7
+#: In place of a cell's name: what the cells of a worker hold together, be there none at the moment.
+SHARED = None
 
 
 def held_bytes(adapter, pairs):
-    """Estimated bytes of a tool's cell on these pairs, its input and answers."""
-    bases = int(pairs.pattern_offsets[-1] - pairs.pattern_offsets[0] + pairs.text_offsets[-1] - pairs.text_offsets[0])
-    return adapter.held_bytes_a_base * bases + adapter.held_bytes_a_pair * len(pairs)
+    """Estimated bytes of a tool's cell on these pairs: its input and answers, without what cells of a worker share."""
+    return adapter.held_bytes_a_base * _bases(pairs) + adapter.held_bytes_a_pair * len(pairs)
+
+
+def shared_bytes(adapter, pairs):
+    """Estimated bytes that the cells of a tool's worker hold together, the largest on these pairs."""
+    return adapter.shared_bytes_a_base * _bases(pairs)
+
+
+def _bases(pairs):
+    return int(pairs.pattern_offsets[-1] - pairs.pattern_offsets[0] + pairs.text_offsets[-1] - pairs.text_offsets[0])
 
 
 class Prepared:
-    """The cells that are held: (worker, cell name), least recently used first. budget_bytes: of all of them."""
+    """The cells that are held: (worker, cell name), least recently used first. budget_bytes: of all of them.
+
+    What the cells of a worker share is held under the name SHARED, and counts as used whenever one of them is.
+    """
 
     def __init__(self, budget_bytes=None):
         share = int(psutil.virtual_memory().total * PREPARED_SHARE)
@@ -29,19 +43,28 @@ class Prepared:
         """Whether the cell is held; it then counts as just used."""
         if (worker, name) not in self._held:
             return False
-        self._held[(worker, name)] = self._held.pop((worker, name))
+        for one in (SHARED, name):
+            if (worker, one) in self._held:
+                self._held[(worker, one)] = self._held.pop((worker, one))
         return True
 
-    def add(self, worker, name, size_bytes):
-        """Note a cell as held; the (worker, cell name) to drop beforehand. One cell may always be held."""
+    def add(self, worker, name, size_bytes, shared=0):
+        """Note a cell as held, and bytes that it shares with others of its worker; the (worker, cell name) to drop
+        beforehand, in order: SHARED comes behind the cells that hold it. One cell may always be held."""
+        shared = max(shared, self._held.pop((worker, SHARED), 0))
         dropped = []
-        while self._held and sum(self._held.values()) + size_bytes > self.budget_bytes:
-            dropped.append(next(iter(self._held)))
-            del self._held[dropped[-1]]
+        while self._held and sum(self._held.values()) + size_bytes + shared > self.budget_bytes:
+            other, oldest = next(iter(self._held))
+            names = [held for held in self._held if held[0] == other] if oldest is SHARED else [(other, oldest)]
+            for held in sorted(names, key=lambda one: one[1] is SHARED):
+                dropped.append(held)
+                del self._held[held]
+        if shared:
+            self._held[(worker, SHARED)] = shared
         self._held[(worker, name)] = size_bytes
         return dropped
 
     def forget(self, worker, name=None):
-        """A cell of a worker, by default every one, is no longer held."""
+        """A cell of a worker, by default every one and what they share, is no longer held."""
         for held in [h for h in self._held if h[0] == worker and name in (None, h[1])]:
             del self._held[held]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, oracle, slices, statistics
 from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes, twin_keys
-from workflow.race.prepared import held_bytes
+from workflow.race.prepared import held_bytes, shared_bytes
 from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
@@ -106,10 +106,10 @@ class Race:
 
         def costs_s(slices_s):
             live = [key for key in self._cells(entries, slices_s) if key.n]
-            held = sum(held_bytes(self.conductor.adapters[key.tool], self.pairs[: key.n]) for key in live)
-            prepared = dict.fromkeys(slices_s, 1)  # a GPU's worker keeps its input page-locked, whatever is dropped
-            if held > self.conductor.prepared.budget_bytes:
-                prepared["cpu"] = rounds
+            prepared = {}
+            for device in slices_s:
+                block = [key for key in live if self._device(key) == device]
+                prepared[device] = 1 if self._fits(block) else rounds
             costs = dict.fromkeys(slices_s, 0.0)
             for key in live:
                 runs, device = tried[replace(key, n=0, twin=False)], self._device(key)
@@ -127,6 +127,15 @@ class Race:
                 said = f"slices of {slice_s:g} s in place of {planned[device]:g} s ({device})"
                 self.conductor.say(f"  {said}: the fewest rounds would not fit")
         return found
+
+    def _fits(self, keys):
+        """Whether these cells may all be held prepared at a time."""
+        shared, held = {}, 0
+        for key in keys:
+            adapter, pairs, worker = self.conductor.adapters[key.tool], self.pairs[: key.n], (key.tool, key.twin)
+            held += held_bytes(adapter, pairs)
+            shared[worker] = max(shared.get(worker, 0), shared_bytes(adapter, pairs))
+        return held + sum(shared.values()) <= self.conductor.prepared.budget_bytes
 
     def _entry(self, tool, scope, threads):
         """(what _calibrate() gives, {} where the cell cannot run; its Record)."""

@@ -80,6 +80,7 @@ class Shard:
     def open(self, path):
         """Map a data set and forget the cells of the one before."""
         self.path, self.pairs, self.cells = path, PairBatch.from_arrow(path), {}
+        self.release()
 
     def prepare(self, key, job, n, shards):
         """Prepare the cell on this shard's part of the first n pairs."""
@@ -133,6 +134,10 @@ class Shard:
     def drop(self, key):
         """Forget a cell."""
         self.cells.pop(key, None)
+
+    def release(self):
+        """Free what the tool's cells share."""
+        aligners.load()[self.tool].release()
 
     def peak_rss_bytes(self, reset):
         """Peak resident memory of this process since the last reset: after a reset what it holds; None where not told.
@@ -229,6 +234,10 @@ class Team:
     def drop(self, key):
         """Forget a cell everywhere."""
         self.everyone("drop", key)
+
+    def release(self):
+        """Free what the tool's cells share, everywhere."""
+        self.everyone("release")
 
     def peak_rss_bytes(self, reset):
         """Peak resident memory over all its processes since the last reset, or None where the system does not tell."""
