@@ -162,10 +162,10 @@ def test_what_the_cells_of_a_worker_share_is_counted_once_and_goes_after_them():
     held = Prepared(budget_bytes=10)
     assert held.add("a", "x", 1, 4) == held.add("a", "y", 1, 4) == held.add("b", "x", 1, 3) == []
     assert held.use("a", "x"), "and with it what it shares"
-    assert held.add("c", "z", 3) == [("a", "y"), ("b", "x"), ("b", SHARED)]
-    held.forget("a", "x")
-    assert held.add("d", "z", 5) == [("a", SHARED)], "though no cell holds it now"
-    assert held.add("d", "w", 5, 2) == [("c", "z"), ("d", "z")]
+    assert held.add("c", "z", 2) == [("a", "y"), ("b", "x")], "cells first"
+    assert held.add("c", "y", 5) == [("a", "x"), ("c", "z"), ("b", SHARED)], "then what was used longest ago"
+    assert held.add("d", "z", 6) == [("c", "y")]
+    assert held.add("d", "w", 5, 2) == [("d", "z"), ("a", SHARED)], "though no cell holds it now"
     assert held.add("e", "x", 9, 9) == [("d", "w"), ("d", SHARED)]
     held.forget("e")
     assert held.add("f", "x", 10) == []

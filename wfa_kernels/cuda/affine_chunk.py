@@ -12,7 +12,8 @@ from functools import cache
 from numba import cuda, int32, uint32, uint64
 
 from wfa_kernels.affine_cell import digits, make_cell
-from wfa_kernels.cuda.instructions import make_circuit, make_funnel, make_shift
+from wfa_kernels.cuda.bits import bit_at
+from wfa_kernels.cuda.instructions import make_circuit, make_funnel
 
 _FULL = "uint32(0xFFFFFFFF)"
 
@@ -46,8 +47,7 @@ class Chunk:
         self.edges = [plane for plane in self.planes if plane[0] in "vq"]
         self.traced = traced
         namespace = {
-            "cuda": cuda, "funnel": make_funnel(), "shift": make_shift(), "int32": int32, "uint32": uint32,
-            "uint64": uint64,
+            "bit_at": bit_at, "cuda": cuda, "funnel": make_funnel(), "int32": int32, "uint32": uint32, "uint64": uint64,
         }  # fmt: skip
         for cell, name in zip(self.cells, ("anywhere", "inside"), strict=True):
             signals = [cell.outputs[output] for output in self._outputs()]
@@ -146,7 +146,7 @@ class Chunk:
         ]
 
     def _double_step(self, compute, levels):
-        lines = [*self._step(compute, "even"), *self._step(compute, "odd"), "here = shift(uint32(1), uint32(row))"]
+        lines = [*self._step(compute, "even"), *self._step(compute, "odd"), "here = bit_at(row)"]
         for digit in range(self.cell.step_bits):  # each time another bit
             lines.append(f"z{digit} = uint32(z{digit} | (uint32(odd_z{digit} if odd else even_z{digit}) & here))")
         return ["    " * levels + line for line in [*lines, "row = int32(row + int32(1))"]]

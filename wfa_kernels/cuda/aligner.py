@@ -30,8 +30,6 @@ _BATCHES = 28
 #: Packed letters take a quarter of the time on the wire, launches as long as ever: larger batches, and fewer; twice as
 #: large, or up to four times until they have so many pairs, of which each is a thread.
 _PACKED, _MOST_PACKED, _PACKED_PAIRS = 2, 4, 160_000
-#: The last batches are smaller down to this part, so that little is left to do after the last copy.
-_LEAST_PART = 8
 _LETTERS_PER_PAIR = 96
 #: CIGAR elements a pair that are made room for at least.
 _FIRST_ELEMENTS = 8
@@ -108,11 +106,11 @@ def _align(pairs, way, rescue, every_level=False):
     offsets[0] = 0
     with _Rescue(rescue) as rescued:
         with _lock:  # a stream's buffers serve one batch at a time
-            stream, letters, least = _stream(pairs, way)
+            stream, letters = _stream(pairs, way)
             if stream is None:
                 return replace(rescue(np.arange(count)), rescued=count)
             room = _Room(int(count * stream.elements_per_pair) if traced else 0)
-            again = stream.align(pairs, letters, least, scores, offsets[1:], room, rescued.hand_over, every_level)
+            again = stream.align(pairs, letters, scores, offsets[1:], room, rescued.hand_over, every_level)
             if traced and count:
                 stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
@@ -216,35 +214,33 @@ class _Room:
 
 
 def _stream(pairs, way):
-    """(the stream for that, most letters of a batch, and fewest): one that is large enough is used again, within its
-    memory.
+    """(the stream for that, letters of a batch): one that is large enough is used again, within its memory.
 
     No stream where even the smallest batch finds no room.
     """
     total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
     kept = _streams.get(way)
-    wanted, filling = _wanted_letters(pairs, way, total, kept)
+    wanted = _wanted_letters(pairs, way, total, kept)
     if kept and (kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
         _streams.pop(way)
         kept = None
     if kept is None:
         kept = _streams[way] = _new_stream(pairs, way, wanted)
-    letters = min(wanted, kept.letters) if kept else 0
-    return kept, letters, max(min(filling, letters), letters // _LEAST_PART)
+    return kept, min(wanted, kept.letters) if kept else 0
 
 
 def _wanted_letters(pairs, way, total, kept):
-    """(letters of a batch, on each side, of ``total``; those that fill the GPU, 0 where any do)."""
+    """Letters of a batch, on each side, of ``total``."""
     times = 1
     if isinstance(pairs, PackedPairs):
         enough = _PACKED_PAIRS * total // max(1, len(pairs)) // _MOST_LETTERS + 1
         times = min(max(_PACKED, enough), _MOST_PACKED)
     wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
     if not len(pairs):
-        return wanted, 0
+        return wanted
     longest, level = (kept.longest, kept.levels.first) if kept else (_longest(pairs), None)
     filling = way.kernels().filling_pairs(longest, level, way.traced) * total // len(pairs)
-    return max(wanted, min(total, filling)), filling
+    return max(wanted, min(total, filling))
 
 
 def _longest(pairs):

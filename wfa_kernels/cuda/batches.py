@@ -67,37 +67,35 @@ class Batcher:
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
         self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
 
-    def batches(self, pairs, letters, least, skipped):
+    def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
 
-        letters: most of a batch in this call, on each side. least: fewest, but for the first batches and the last one.
-        skipped: list, to which the rows of pairs over the limit are added. The first batches are small, that the
-        kernels begin early; the last ones each half of what is left, that little is to do after the last copy.
+        letters: most of a batch in this call. skipped: list, to which the rows of pairs over the limit are added. The
+        first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
         packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
         first = _FIRST_PACKED if packed else _FIRST
-        cuts = letters, least, first
-        draft = self._draft(sides, 0, 0, *cuts)
+        draft = self._draft(sides, letters, 0, 0, first)
         while draft is not None:
             count, longest = self._shaped(sides, draft)
             start, number, slot = draft.start, draft.number, draft.slot
             stop = start + count
             if count:
-                draft = self._draft(sides, stop, number + 1, *cuts)  # its lengths come while this one is used
+                draft = self._draft(sides, letters, stop, number + 1, first)  # its lengths come while this one is used
                 _put_places(sides, start, stop, packed, slot.staged_shape)
                 self.longest_seen = max(self.longest_seen, longest)
                 yield Batch(number, start, stop, longest, slot, self._source(pairs, start, stop, slot))
             else:
                 skipped.append(start)
-                draft = self._draft(sides, start + 1, number, *cuts)
+                draft = self._draft(sides, letters, start + 1, number, first)
 
-    def _draft(self, sides, start, number, letters, least, first):
+    def _draft(self, sides, letters, start, number, first):
         """The next batch, whose lengths threads begin to put down; None after the last. first: see _FIRST."""
         if start == len(sides[0]) - 1:
             return None
         slot = self.slots[number % SLOTS]
         most = letters // first[number] if number < len(first) else letters
-        stop = min(self._cut(offsets, start, most, min(most, least)) for offsets in sides)
+        stop = min(self._cut(offsets, start, most, letters // 8) for offsets in sides)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         lengths = slot.staged_shape[: stop - start]
         pieces = [

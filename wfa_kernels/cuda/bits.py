@@ -2,6 +2,10 @@
 
 from numba import cuda, int32, uint32, uint64
 
+from wfa_kernels.cuda.instructions import make_shift
+
+_shift = make_shift()
+
 
 @cuda.jit(device=True, inline="always")
 def bits_from(first):
@@ -12,6 +16,4 @@ def bits_from(first):
 @cuda.jit(device=True, inline="always")
 def bit_at(place):
     """Word with the bit at ``place``; no bit where that is outside 0 .. 31."""
-    if place < int32(0) or place > int32(31):
-        return uint32(0)
-    return uint32(1) << uint32(place)
+    return _shift(uint32(1), uint32(place))

@@ -65,14 +65,14 @@ class Stream:
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(_BATCHES, np.int64)
 
-    def align(self, pairs, letters, least, scores, ends, room, hand_over, every_level=False):
+    def align(self, pairs, letters, scores, ends, room, hand_over, every_level=False):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
-        letters, least: of a batch, on each side; see Batcher.batches. scores: int32[n] and, if traced, ends: int64[n],
-        where each CIGAR ends; both are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)``
-        makes it larger. Copies to page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that
-        no kernel can do, as soon as that is known; their CIGAR is empty. every_level: launch every kernel for every
-        batch. Else those that no pair has needed lately are left out, and the pairs that may need them are returned.
+        letters: of a batch, on each side. scores: int32[n] and, if traced, ends: int64[n], where each CIGAR ends; both
+        are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes it larger. Copies to
+        page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that no kernel can do, as soon
+        as that is known; their CIGAR is empty. every_level: launch every kernel for every batch. Else those that no
+        pair has needed lately are left out, and the pairs that may need them are returned.
         """
         again, skipped, waiting = [], [], deque()
         if not every_level:  # else it goes on where a curtailed call stopped
@@ -84,7 +84,7 @@ class Stream:
         self.summed = self.beyond_done = None
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
-        batches = self.batcher.batches(pairs, letters, least, skipped)
+        batches = self.batcher.batches(pairs, letters, skipped)
         ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
         staged, sent = self._next(batches), None
         while staged is not None or sent is not None:

@@ -129,13 +129,14 @@ class Race:
         return found
 
     def _fits(self, keys):
-        """Whether these cells may all be held prepared at a time."""
-        shared, held = {}, 0
+        """Whether what takes time to prepare may all be held: what a worker's cells share, else what each holds."""
+        held = {}
         for key in keys:
-            adapter, pairs, worker = self.conductor.adapters[key.tool], self.pairs[: key.n], (key.tool, key.twin)
-            held += held_bytes(adapter, pairs)
-            shared[worker] = max(shared.get(worker, 0), shared_bytes(adapter, pairs))
-        return held + sum(shared.values()) <= self.conductor.prepared.budget_bytes
+            adapter, pairs = self.conductor.adapters[key.tool], self.pairs[: key.n]
+            shared = shared_bytes(adapter, pairs)
+            one = (key.tool, key.twin) if shared else key
+            held[one] = max(held.get(one, 0), shared or held_bytes(adapter, pairs))
+        return sum(held.values()) <= self.conductor.prepared.budget_bytes
 
     def _entry(self, tool, scope, threads):
         """(what _calibrate() gives, {} where the cell cannot run; its Record)."""
