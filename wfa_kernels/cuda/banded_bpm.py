@@ -15,16 +15,22 @@ Exactness (Ukkonen 1985). A path that leaves the band at its lower side costs at
 side 2b + 2 - (n - m). The band is laid evenly about diagonals 0 and n - m; a score up to B - 1 is then certain. A pair
 with a higher one, and one whose lengths differ by B or more, goes to the queue of the next band.
 
-Memory layout. Vectors live in registers. For CIGARs each column leaves two bits a cell in ``columns``, the step that
-leads there if the letters differ (1 'X', 2 'I', 3 'D'), as one uint64 for each 32 diagonals: word w of column j at
-j * words + w, each THREADS behind the one before, so that a warp writes 256 bytes at once. Where two letters are equal
-the diagonal step is optimal, so the way back compares the packed letters, 32 at a time, and reads a column only where
-they differ. A pair with score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
+Memory layout. Vectors live in registers. For CIGARs VP and VN before every 32nd column are kept in ``marks``, one
+uint64 for each 32 diagonals: word w before column 32 j at j * words + w, each THREADS behind the one before, so that a
+warp writes 256 bytes at once. The way back computes 32 columns again at a time, and puts into shared memory, for the
+diagonals near the one it comes from, whether a cell's vertical and horizontal differences are +1: where its letters
+differ, an optimal path came down, across, or else diagonally. That is one uint32 a column and thread, so that as many
+threads have room as have registers. Where the path leaves these diagonals the columns are computed again about the one
+that it has reached: for every 7 letters in gaps at the most, and the band limits those. Where two letters are equal the
+diagonal step is optimal, so the way back compares 32 packed letters at once and looks up only what differs. A pair with
+score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
 
-Operations, per column and 32 diagonals: about 25 (compare 8, recurrence 9, step 4, loop 4); the way back about 80 an
-error, times the most errors of a warp. Bytes, per column and 32 diagonals: 8 written; per error 96 read (sectors of 32
-bytes: a column, pattern, text). On an H200 (16.4 T operations/s, 4.2 TB/s) 10M pairs of 150 letters with 7 errors each
-need 3 ms for the operations and 5 ms for the bytes; the wire needs 54 ms.
+Operations, per column and 32 diagonals: about 25 (compare 8, recurrence 9, the rest 8), with CIGARs twice that, and 10
+a column for what the way back needs; the way back about 60 an error, times the most errors of a warp in 32 columns.
+Bytes, per 32 columns and 32 diagonals: 8 written and read again. On an H200 (33 T instructions/s of a thread each, at
+the most, 4.2 TB/s) 10M pairs of 1000 letters with 50 errors, 64 diagonals, need about 70 ms for the operations and 5 ms
+for the bytes; the wire needs 90 ms for packed letters. What was here first, two bits of every cell in global memory, is
+160 GB written: 38 ms at the least, and it took 100.
 """
 
 from functools import cache
@@ -37,24 +43,66 @@ from wfa_kernels.cuda import banded
 from wfa_kernels.cuda.banded import even_band, letters_outside, put_before, put_rest
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import THREADS
-from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from, matches_back
+from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from
 
 #: Diagonals of the bands, in the order in which a pair tries them.
 BANDS = (32, 64, 128, 256)
+#: Diagonals that the way back has at hand, half of the bits of a word.
+_NEAR = 16
+_NEAR_WORDS = LETTERS * THREADS  # Numba takes array sizes by name only
+
+
+def make_column(words):
+    """Device functions for a band of so many words: (lines, column)."""
+
+    @cuda.jit(device=True, inline="always")
+    def lines(raw, shift, line_0, line_1):
+        """Both planes of the letters of raw, uint64[words + 2], from letter shift < 32 on: uint32[words + 1] each."""
+        for w in range(words + 1):
+            line_0[w] = funnel(uint32(raw[w]), uint32(raw[w + 1]), shift)
+            line_1[w] = funnel(uint32(raw[w] >> uint64(32)), uint32(raw[w + 1] >> uint64(32)), shift)
+
+    @cuda.jit(device=True, inline="always")
+    def column(line_0, line_1, j, letter_0, letter_1, above, differ, flat, across, plus, minus):
+        """Compute column j of the 32 that the lines are for: the complement of X, D0, HP, VP, VN, uint32[words] each.
+
+        letter_0, letter_1: all bits the column's letter's. above: rows of the band above the matrix in column 0. flat,
+        D0: one word more, 0. plus and minus, VP and VN, are those of the column before until then.
+        """
+        for w in range(words):
+            differ[w] = (funnel(line_0[w], line_0[w + 1], j) ^ letter_0) | (
+                funnel(line_1[w], line_1[w + 1], j) ^ letter_1
+            )
+        if j < above:
+            for w in range(words):
+                differ[w] |= ~bits_from(above - j - int32(32 * w))
+        carry = uint64(0)
+        for w in range(words):
+            total = uint64(plus[w] & ~differ[w]) + uint64(plus[w]) + carry
+            carry = total >> uint64(32)
+            flat[w] = (uint32(total) ^ plus[w]) | ~differ[w] | minus[w]
+        for w in range(words):
+            across[w] = minus[w] | ~(flat[w] | plus[w])
+            moved = funnel(flat[w], flat[w + 1], uint32(1))
+            minus[w] = moved & across[w]
+            plus[w] = (flat[w] & plus[w]) | ~(moved | across[w])
+
+    return lines, column
 
 
 def make_forward(band, traced):
     """Device function that computes one pair within a band of ``band`` diagonals; see banded.make_kernel."""
     words = band // 32
     words_1, words_2 = words + 1, words + 2  # Numba takes array sizes by name only
+    lines, column = make_column(words)
 
     @cuda.jit(device=True, inline="always")
-    def forward(pattern, pattern_at, text, text_at, m, n, a, limit, columns, column):
-        """The score within the band. Leaves the columns."""
+    def forward(pattern, pattern_at, text, text_at, m, n, a, limit, marks, mark):
+        """The score within the band. Leaves the marks."""
         b = int32(band - 1) - a
         plus, minus = cuda.local.array(words, uint32), cuda.local.array(words, uint32)
-        equal, flat = cuda.local.array(words, uint32), cuda.local.array(words_1, uint32)
-        raw = cuda.local.array(words_2, uint64)
+        differ, flat = cuda.local.array(words, uint32), cuda.local.array(words_1, uint32)
+        across, raw = cuda.local.array(words, uint32), cuda.local.array(words_2, uint64)
         line_0, line_1 = cuda.local.array(words_1, uint32), cuda.local.array(words_1, uint32)
         flat[words] = uint32(0)
         # Bit 0 of column j is pattern letter j - b: the letters are read in words, and lines shifted to begin there.
@@ -69,46 +117,24 @@ def make_forward(band, traced):
         lowest = a + n
         start = int32(0)
         while start < n:
+            if traced:
+                for w in range(words):
+                    marks[mark + uint64(w * THREADS)] = (uint64(minus[w]) << uint64(32)) | uint64(plus[w])
+                mark += uint64(words * THREADS)
             text_0, text_1 = letters_from(text, int32(text_at) + start)
-            for w in range(words + 1):
-                line_0[w] = funnel(uint32(raw[w]), uint32(raw[w + 1]), shift)
-                line_1[w] = funnel(uint32(raw[w] >> uint64(32)), uint32(raw[w + 1] >> uint64(32)), shift)
-            stop = min(n - start, int32(LETTERS))
+            lines(raw, shift, line_0, line_1)
+            text_0, text_1 = uint32(cuda.brev(text_0)), uint32(cuda.brev(text_1))
+            stop, above = min(int32(n - start), int32(LETTERS)), int32(b - start)
+            passed = uint32(0)  # where the lowest diagonal has differences of 0
             j = int32(0)
             while j < stop:
-                letter_0 = uint32(-int32(text_0 & uint32(1)))
-                letter_1 = uint32(-int32(text_1 & uint32(1)))
-                text_0 >>= uint32(1)
-                text_1 >>= uint32(1)
-                for w in range(words):
-                    equal[w] = ~(
-                        (funnel(line_0[w], line_0[w + 1], j) ^ letter_0)
-                        | (funnel(line_1[w], line_1[w + 1], j) ^ letter_1)
-                    )
-                hidden = b - start - j  # rows above the matrix
-                if hidden > int32(0):
-                    for w in range(words):
-                        equal[w] &= bits_from(hidden - int32(32 * w))
-                carry = uint64(0)
-                for w in range(words):
-                    total = uint64(equal[w] & plus[w]) + uint64(plus[w]) + carry
-                    carry = total >> uint64(32)
-                    flat[w] = (uint32(total) ^ plus[w]) | equal[w] | minus[w]
-                lowest -= int32(flat[words - 1] >> uint32(31))
-                before = uint32(0)
-                for w in range(words):
-                    across = minus[w] | ~(flat[w] | plus[w])
-                    moved = funnel(flat[w], flat[w + 1], uint32(1))
-                    minus[w] = moved & across
-                    plus[w] = (flat[w] & plus[w]) | ~(moved | across)
-                    if traced:
-                        down = uint32((plus[w] << uint32(1)) | before)
-                        before = plus[w] >> uint32(31)
-                        high, low = uint32(down | across), uint32(down | ~across)  # Numba computes with 64 bits
-                        columns[column + uint64(w * THREADS)] = (uint64(high) << uint64(32)) | uint64(low)
-                column += uint64(words * THREADS)
-                j += int32(1)
-            start += int32(LETTERS)
+                letter_0, letter_1 = uint32(-int32(text_0 >> uint32(31))), uint32(-int32(text_1 >> uint32(31)))
+                column(line_0, line_1, j, letter_0, letter_1, above, differ, flat, across, plus, minus)
+                passed = funnel(flat[words - 1], passed, uint32(31))
+                text_0, text_1 = uint32(text_0 << uint32(1)), uint32(text_1 << uint32(1))
+                j = int32(j + int32(1))
+            lowest -= int32(cuda.popc(passed))
+            start = int32(start + int32(LETTERS))
             at += int64(1)
             for w in range(words + 1):
                 raw[w] = raw[w + 1]
@@ -125,38 +151,107 @@ def make_forward(band, traced):
     return forward
 
 
-def make_backward(band):
-    """Device function that walks the way back of one pair, from its columns and its letters; see banded.make_kernel."""
-    words = band // 32
+def make_pick(words):
+    """Device function: word ``chosen`` of the first ``words`` of a vector that is in registers, the last if beyond."""
 
     @cuda.jit(device=True, inline="always")
-    def backward(pattern, pattern_at, text, text_at, m, n, a, columns, column, runs, stop):
+    def pick(vector, chosen):
+        word = vector[words - 1]
+        for w in range(words - 1):
+            if chosen == int32(w):
+                word = vector[w]
+        return word
+
+    return pick
+
+
+def make_pick_letters(words):
+    """Device function: the two words from bit ``places`` < 32 of word ``chosen`` of a line on, where it has so many."""
+    pick = make_pick(words + 1)
+
+    @cuda.jit(device=True, inline="always")
+    def pick_letters(line, chosen, places):
+        middle = pick(line, chosen + int32(1))
+        low = funnel(pick(line, chosen), middle, places)
+        return low, funnel(middle, pick(line, chosen + int32(2)), places)
+
+    return pick_letters
+
+
+def make_backward(band):
+    """Device function that walks the way back of one pair, from its marks and its letters; see banded.make_kernel."""
+    words = band // 32
+    words_1, words_2 = words + 1, words + 2  # Numba takes array sizes by name only
+    lines, column = make_column(words)
+    pick, pick_letters = make_pick(words), make_pick_letters(words)
+
+    @cuda.jit(device=True, inline="always")
+    def backward(pattern, pattern_at, text, text_at, m, n, a, marks, mark, runs, stop):
         """Where the pair's runs begin: they end before ``stop``."""
+        near = cuda.shared.array(_NEAR_WORDS, uint32)
+        thread = int32(cuda.threadIdx.x)
+        b = int32(band - 1) - a
+        plus, minus = cuda.local.array(words, uint32), cuda.local.array(words, uint32)
+        differ, flat = cuda.local.array(words, uint32), cuda.local.array(words_1, uint32)
+        across, raw = cuda.local.array(words, uint32), cuda.local.array(words_2, uint64)
+        line_0, line_1 = cuda.local.array(words_1, uint32), cuda.local.array(words_1, uint32)
+        flat[words] = uint32(0)
         at, run = stop, uint32(0)
         v, h = m, n
-        bit = int32(band - 1) - a - (n - m)
+        bit = b - (n - m)
+        first = int32(pattern_at) - b
+        shift = uint32(first) & uint32(31)
         while v > int32(0) and h > int32(0):
-            # A match is never worse than a gap: columns are read where letters differ only.
-            matches = matches_back(pattern, int32(pattern_at) + v, text, int32(text_at) + h, min(v, h))
-            at, run = put_before(runs, at, run, uint32(MATCH), matches)
-            v -= matches
-            h -= matches
-            if v > int32(0) and h > int32(0):
-                place = uint32((h - int32(1)) * int32(words) + (bit >> int32(5)))
-                codes = columns[column + uint64(place) * uint64(THREADS)]
-                codes >>= uint64(bit & int32(31))
-                taken = uint32(MISMATCH)
-                if codes & uint64(1) == uint64(0):
-                    taken = uint32(INSERTION)
-                    bit += int32(1)
-                elif (codes >> uint64(32)) & uint64(1) != uint64(0):
-                    taken = uint32(DELETION)
-                    bit -= int32(1)
-                at, run = put_before(runs, at, run, taken, int32(1))
-                if taken != uint32(INSERTION):
-                    v -= int32(1)
-                if taken != uint32(DELETION):
-                    h -= int32(1)
+            block = (h - int32(1)) >> int32(5)
+            start = block << int32(5)
+            for w in range(words):
+                kept = marks[mark + uint64((block * int32(words) + int32(w)) * int32(THREADS))]
+                plus[w], minus[w] = uint32(kept), uint32(kept >> uint64(32))
+            for w in range(words + 2):
+                raw[w] = pattern[int64((first >> int32(5)) + block + int32(w))]
+            lines(raw, shift, line_0, line_1)
+            text_0, text_1 = letters_from(text, int32(text_at) + start)
+            # The diagonals at hand.
+            lowest = min(max(bit - int32(_NEAR // 2), int32(0)), int32(band - _NEAR))
+            chosen, places = lowest >> int32(5), uint32(lowest) & uint32(31)
+            left_0, left_1 = uint32(cuda.brev(text_0)), uint32(cuda.brev(text_1))
+            columns, above = int32(h - start), int32(b - start)
+            j = int32(0)
+            while j < columns:
+                letter_0, letter_1 = uint32(-int32(left_0 >> uint32(31))), uint32(-int32(left_1 >> uint32(31)))
+                column(line_0, line_1, j, letter_0, letter_1, above, differ, flat, across, plus, minus)
+                right = funnel(pick(across, chosen), pick(across, chosen + int32(1)), places)
+                # What is +1 in the row above is a step down from there.
+                below = funnel(pick(plus, chosen), pick(plus, chosen + int32(1)), places)
+                near[j * int32(THREADS) + thread] = (right & uint32(0xFFFF)) | uint32(below << uint32(_NEAR + 1))
+                left_0, left_1 = uint32(left_0 << uint32(1)), uint32(left_1 << uint32(1))
+                j = int32(j + int32(1))
+            line_0_low, line_0_high = pick_letters(line_0, chosen, places)
+            line_1_low, line_1_high = pick_letters(line_1, chosen, places)
+            least, d = min(lowest, int32(1)), bit - lowest
+            while v > int32(0) and h > start and d >= least and d < int32(_NEAR):
+                j = h - int32(1) - start
+                apart = (funnel(line_0_low, line_0_high, d) ^ text_0) | (funnel(line_1_low, line_1_high, d) ^ text_1)
+                matches = int32(cuda.clz(uint32(apart << uint32(int32(LETTERS - 1) - j))))
+                matches = min(matches, min(j + int32(1), v))
+                at, run = put_before(runs, at, run, uint32(MATCH), matches)
+                v -= matches
+                h -= matches
+                if v > int32(0) and h > start:
+                    steps = near[(j - matches) * int32(THREADS) + thread] >> uint32(d)
+                    taken = uint32(MISMATCH)
+                    if steps & uint32(1 << _NEAR) != uint32(0):
+                        taken = uint32(DELETION)
+                        d -= int32(1)
+                    elif steps & uint32(1) != uint32(0):
+                        taken = uint32(INSERTION)
+                        d += int32(1)
+                    at, run = put_before(runs, at, run, taken, int32(1))
+                    if taken != uint32(INSERTION):
+                        v -= int32(1)
+                    if taken != uint32(DELETION):
+                        h -= int32(1)
+            bit = lowest + d
         return put_rest(runs, at, run, v, h)
 
     return backward
@@ -176,7 +271,7 @@ def make_kernel(band, traced):
 
     @cuda.jit(device=True, inline="always")
     def words(m, n):
-        return int64(n) * int64(band // 32)
+        return int64((n + int32(LETTERS - 1)) >> int32(5)) * int64(band // 32)
 
     @cuda.jit(device=True, inline="always")
     def most_runs(score):
@@ -190,5 +285,5 @@ def make_kernel(band, traced):
 
 
 def words(band, longest):
-    """uint64 words of ``columns`` that a pair of sequences of up to ``longest`` letters takes."""
-    return longest * (band // 32)
+    """uint64 words of ``marks`` that a pair of sequences of up to ``longest`` letters takes."""
+    return -(-longest // LETTERS) * (band // 32)

@@ -1,6 +1,6 @@
 """Words of 32 bits in kernels."""
 
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, uint32
 
 from wfa_kernels.cuda.instructions import make_shift
 
@@ -10,7 +10,7 @@ _shift = make_shift()
 @cuda.jit(device=True, inline="always")
 def bits_from(first):
     """Word with the bits from ``first`` (clamped to 0 .. 32) on."""
-    return uint32(uint64(0xFFFFFFFF) << uint64(min(max(first, int32(0)), int32(32))))
+    return _shift(uint32(0xFFFFFFFF), uint32(max(int32(first), int32(0))))
 
 
 @cuda.jit(device=True, inline="always")
