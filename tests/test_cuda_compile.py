@@ -50,7 +50,7 @@ def kernels():
         "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),
         "gather_runs": (
             compaction.gather_runs,
-            (pairs, numbers, words, words, words, places, places, pairs, places, words),
+            (pairs, numbers, words, words, words, places, places, pairs, words, words),
         ),
         "vectors_to_runs": (edit_wfa.vectors_to_runs, (*batch, *output, long)),
     }

@@ -66,6 +66,15 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
+def test_gaps_longer_than_the_diagonals_at_hand():
+    """The fast design's way back: forth and back within 32 columns, at both ends, across several words of a band."""
+    a, b, c = (pattern for pattern, _ in random_pairs(3, [70], seed=4))
+    gap, longer = b"ACGGTCATTCAG", b"TTGCATCGGACTTGACATGCCGATACC"
+    pairs = [(a[:20] + gap + a[20:], a[:24] + gap[::-1] + a[24:]), (gap + b, b + gap), (b + gap, gap + b)]
+    pairs += [(a + longer + b + c, a + b + longer + c), (longer + c, c), (c, c + longer), (a + longer, longer[:3] + a)]
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast"))
+
+
 @pytest.mark.parametrize(("scope", "source"), [("score", "registered"), ("cigar", "pageable"), ("cigar", "packed")])
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)

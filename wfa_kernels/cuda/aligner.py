@@ -101,7 +101,7 @@ class _Way:
 
 def _align(pairs, way, rescue, every_level=False):
     traced, count = way.traced, len(pairs)
-    scores = _pool.take(count, np.int32)
+    scores, status = _pool.take(count, np.int32), _pool.take(count, np.uint8)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
     offsets[0] = 0
     with _Rescue(rescue) as rescued:
@@ -110,11 +110,11 @@ def _align(pairs, way, rescue, every_level=False):
             if stream is None:
                 return replace(rescue(np.arange(count)), rescued=count)
             room = _Room(int(count * stream.elements_per_pair) if traced else 0)
-            again = stream.align(pairs, letters, scores, offsets[1:], room, rescued.hand_over, every_level)
+            again = stream.align(pairs, letters, scores, status, offsets[1:], room, rescued.hand_over, every_level)
             if traced and count:
                 stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-        result = AlignmentResult(scores, np.zeros(count, np.uint8), *answers, timings=Timings(stream.spans))
+        result = AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
         if len(again):  # kernels that were not launched may do these pairs
 
             def rescue_again(rows):

@@ -67,6 +67,10 @@ class Batcher:
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
         self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
 
+    def beside(self, function, *arguments):
+        """Begin what the host has to do besides, in another thread; a future."""
+        return self._threads.submit(function, *arguments)
+
     def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
 

@@ -32,7 +32,7 @@ class Slot:
         self.scores = device_array(pairs, np.int32)
         self.counts = device_array(pairs, np.uint32)
         self.runs_at = device_array(pairs, np.uint32)
-        self.ends = device_array(pairs, np.int64)
+        self.ends = device_array(pairs, np.uint32)
         self.sums = device_array(blocks, np.int64)
         self.flag = device_array(1, np.int64)
         # A CIGAR has no more runs than its pair has letters.
@@ -40,6 +40,7 @@ class Slot:
         self.scratch = device_array(scratch_words, np.uint64)
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
         self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
+        self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
         self.filled = pinned_array(2, np.int64)
@@ -52,6 +53,7 @@ class Slot:
     def forget(self):
         """Nothing is under way. The newest of each kind: letters are here, kernels are done, all has left."""
         self.arrived = self.computed = self.left = self._never
+        self.widening = None  # what reads staged_ends
 
     def stage(self, letters):
         """Two page-locked buffers for the letters of a batch in ordinary memory."""
@@ -131,5 +133,5 @@ class Batch:
 def letters_within(memory, levels, traced, letters_per_pair):
     """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
     letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (16 if traced else 0))
-    pair = SLOTS * (32 + 4 * (levels + 2) + 1)
+    pair = SLOTS * (28 + 4 * (levels + 2) + 1)
     return int(BATCHES_SHARE * memory / (letter + pair / letters_per_pair))

@@ -136,8 +136,9 @@ def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, 
     """Bring the runs of all pairs together in the order of the batch.
 
     runs_at: uint32[pairs], where each pair's runs begin in runs: uint32[...]. sums: int64[blocks] from scan_sums. ends:
-    int64[pairs], written: the end of each pair's CIGAR in the whole result. cigars: uint32[...], written: this batch's
-    part, which begins at filled[slot]. The threads of a block take neighbouring elements, whosever pair's they are.
+    uint32[pairs], written: the low 32 bits of where each pair's CIGAR ends in the whole result. cigars: uint32[...],
+    written: this batch's part, which begins at filled[slot]. The threads of a block take neighbouring elements,
+    whosever pair's they are.
     """
     places = cuda.shared.array(_PLACES, int32)
     sources = cuda.shared.array(THREADS, uint32)
@@ -150,7 +151,7 @@ def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, 
     half = sums_before(places, count, thread, int32(THREADS)) * int32(THREADS)
     first = sums[cuda.blockIdx.x]
     if i < pairs:
-        ends[i] = first + int64(places[half + thread])
+        ends[i] = uint32(first + int64(places[half + thread]))
     total = places[half + int32(THREADS - 1)]
     element = thread
     while element < total:

@@ -13,7 +13,7 @@ page-locked memory come packed, of large batches in page-locked memory a part, w
 from collections import deque
 
 import numpy as np
-from numba import cuda
+from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
@@ -25,12 +25,12 @@ from wfa_kernels.cuda.memory import device_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS
 from wfa_kernels.cuda.pinned import PackedPairs
 from wfa_kernels.cuda.spans import Spans
-from wfa_kernels.result import NO_SCORE
+from wfa_kernels.result import NO_SCORE, OK
 
 #: In place of a queue: every pair of the batch.
 ALL_PAIRS = -1
 #: Batches whose copies are under way before the host waits for one; of packed letters, whose CIGARs take the wire out
-#: as long as they take it in, and must begin early.
+#: as long as they take it in, and must begin early. Fewer than SLOTS - 1: what a slot has fetched is read by then.
 _AHEAD, _AHEAD_PACKED = 2, 1
 _BATCHES = 1 << 20
 #: In place of a batch's number where the host has found letters without a code: what the flag holds when cleared.
@@ -65,14 +65,14 @@ class Stream:
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(_BATCHES, np.int64)
 
-    def align(self, pairs, letters, scores, ends, room, hand_over, every_level=False):
+    def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
-        letters: of a batch, on each side. scores: int32[n] and, if traced, ends: int64[n], where each CIGAR ends; both
-        are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes it larger. Copies to
-        page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that no kernel can do, as soon
-        as that is known; their CIGAR is empty. every_level: launch every kernel for every batch. Else those that no
-        pair has needed lately are left out, and the pairs that may need them are returned.
+        letters: of a batch, on each side. scores: int32[n], status: uint8[n], all OK, and, if traced, ends: int64[n],
+        where each CIGAR ends, are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes
+        it larger. Copies to page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that no
+        kernel can do, as soon as that is known; their CIGAR is empty. every_level: launch every kernel for every batch.
+        Else those that no pair has needed lately are left out, and the pairs that may need them are returned.
         """
         again, skipped, waiting = [], [], deque()
         if not every_level:  # else it goes on where a curtailed call stopped
@@ -81,9 +81,10 @@ class Stream:
             slot.forget()
             device.clear(slot.flag, 2, slot.compute)
         device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
-        self.summed = self.beyond_done = None
+        self.summed = self.beyond_done = self.fetched = None
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
+        cleared = self.batcher.beside(np.copyto, status, OK)  # 10M take a millisecond
         batches = self.batcher.batches(pairs, letters, skipped)
         ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
         staged, sent = self._next(batches), None
@@ -94,16 +95,19 @@ class Stream:
                 self._send(sent)
             if batch is not None:
                 self._launch(batch)
-                self._fetch(batch, scores, ends)
+                self._fetch(batch, scores)
                 waiting.append(batch)
             if len(waiting) > ahead:
-                self._finish(waiting.popleft(), again, room, hand_over)
+                self._finish(waiting.popleft(), again, ends, room, hand_over)
         if skipped:
             hand_over(np.array(skipped, np.int64))
         while waiting:
-            self._finish(waiting.popleft(), again, room, hand_over)
+            self._finish(waiting.popleft(), again, ends, room, hand_over)
         for stream in (self.outward, self.afterwards):
             stream.synchronize()
+        self._widen(ends)
+        for done in (cleared, *(slot.widening for slot in self.slots if slot.widening)):
+            done.result()
         for row in skipped:
             scores[row] = NO_SCORE
             if self.traced:
@@ -221,7 +225,7 @@ class Stream:
             slot.sums, self.filled, batch.number, slot.ends, slot.cigars,
         )  # fmt: skip
 
-    def _fetch(self, batch, scores, ends):
+    def _fetch(self, batch, scores):
         """Ask for all but the CIGARs, whose size the host does not know yet."""
         slot = batch.slot
         slot.computed.wait(self.outward)
@@ -232,13 +236,16 @@ class Stream:
         slot.told.record(self.outward)
         device.copy_out(scores[batch.start : batch.stop], slot.scores, 0, self.outward)
         if self.traced:
-            device.copy_out(ends[batch.start : batch.stop], slot.ends, 0, self.outward)
+            if slot.widening:
+                slot.widening.result()
+            device.copy_out(slot.staged_ends[: batch.pairs], slot.ends, 0, self.outward)
         slot.left = ended()
 
-    def _finish(self, batch, again, room, hand_over):
+    def _finish(self, batch, again, ends, room, hand_over):
         """Ask for the CIGARs; learn which pairs are left, and which kernels the next batches need."""
         slot = batch.slot
-        slot.told.synchronize()
+        slot.told.synchronize()  # and all that was fetched before
+        self._widen(ends)
         tallies = slot.tallies.tolist()
         self.levels.learn(batch, tallies)
         count = self.levels.count
@@ -254,6 +261,7 @@ class Stream:
                 hand_over(rows)
         if self.traced:
             base, end = slot.filled.tolist()
+            self.fetched = batch, base
             if end > len(room.array):
                 self.afterwards.synchronize()  # until then the array is being written
                 room.grow(end)
@@ -261,3 +269,17 @@ class Stream:
             ended = self.spans.begin("time_d2h", batch, self.afterwards)
             device.copy_out(room.array[base:end], slot.cigars, 0, self.afterwards)
             slot.left = ended()
+
+    def _widen(self, ends):
+        """Begin to put down where the CIGARs of the batch fetched last end: 32 bits of that have crossed the wire."""
+        if self.fetched is not None:
+            batch, base = self.fetched
+            staged, self.fetched = batch.slot.staged_ends[: batch.pairs], None
+            batch.slot.widening = self.batcher.beside(_put_ends, staged, base, ends[batch.start : batch.stop])
+
+
+@njit(nogil=True, cache=True)
+def _put_ends(low, base, ends):
+    """Fill ends, int64[pairs], none of them below base nor 2**32 above, from their low 32 bits, uint32[pairs]."""
+    for i in range(len(ends)):
+        ends[i] = base + np.int64(np.uint32(low[i] - np.uint32(base & 0xFFFFFFFF)))
