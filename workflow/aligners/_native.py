@@ -65,6 +65,12 @@ class NativeAdapter(PeerAdapter):
     runs = False
     operations = {}
     reserved = b""
+    held_bytes_a_pair = 60  # lengths, places and scores
+
+    @property
+    def held_bytes_a_base(self):
+        """Room for its alignments."""
+        return 4 if self.runs else 1
 
     @property
     def sources(self):
