@@ -21,7 +21,7 @@ warp writes 256 bytes at once. The way back computes 32 columns again at a time,
 diagonals near the one it comes from, whether a cell's vertical and horizontal differences are +1: where its letters
 differ, an optimal path came down, across, or else diagonally. That is one uint32 a column and thread, so that as many
 threads have room as have registers. Where the path leaves these diagonals the columns are computed again about the one
-that it has reached: for every 7 letters in gaps at the most, and the band limits those. Where two letters are equal the
+that it has reached: for every 8 letters in gaps at the most, and the band limits those. Where two letters are equal the
 diagonal step is optimal, so the way back compares 32 packed letters at once and looks up only what differs. A pair with
 score s keeps room for 2s + 1 of the batch's ``runs`` and fills it from its end.
 
