@@ -110,6 +110,19 @@ def test_each_block_and_all_cores_have_a_twin(arena):
     assert len(twins) == 5 and twins <= own
 
 
+def test_a_gpu_tools_twin_shares_its_process(arena, tmp_path):
+    """Its letters are page-locked once."""
+    arena(["honest", "on-gpu", "on-gpu:b"])
+    runs = [line.split() for line in (tmp_path / "threads").read_text().splitlines()]
+    processes = {tool: {process for name, process, *_ in runs if name == tool} for tool in ("honest", "on-gpu")}
+    assert len(processes["honest"]) == 2 and len(processes["on-gpu"]) == 2  # twins; variants
+
+
+def test_one_cell_at_a_time_holds_answers(arena, tmp_path):
+    arena(["honest", "hoarder"])
+    assert set((tmp_path / "full").read_text().split()) == {"1"}
+
+
 @pytest.mark.slow
 def test_a_gpu_tools_uneven_twin_invalidates_the_race(arena):
     _, card, _ = arena(["honest", "uneven-on-gpu"], scopes=["score"])

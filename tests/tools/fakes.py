@@ -240,6 +240,29 @@ class Sharer(Honest):
         note("released", Sharer.prepared)
 
 
+class Hoarder(Honest):
+    """Notes at every run but its first how many cells of its process hold answers."""
+
+    tool = "hoarder"
+    full = set()
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.counts = len(pairs) > 8  # not the warm-up's
+
+    def run(self):
+        super().run()
+        if self.counts:
+            self.full.add(id(self))
+            note("full", len(self.full))
+
+    def forget(self):
+        self.full.discard(id(self))
+
+    def __del__(self):
+        self.forget()
+
+
 class Logbook(Honest):
     """Notes every run but the first of its process."""
 
@@ -287,11 +310,20 @@ class OnGpu(Honest):
         self.variant = variant
 
 
-class UnevenOnGpu(Uneven):
-    """Its twin takes five times as long, in the block of the GPU."""
+class UnevenOnGpu(Honest):
+    """In the block of the GPU, the second of two cells that its process has prepared takes five times as long."""
 
     tool = "uneven-on-gpu"
     device = "cuda"
+    prepared, held = 0, False
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.seconds, self.held = (0.05 if UnevenOnGpu.prepared else 0.01), True
+        UnevenOnGpu.prepared += 1
+
+    def __del__(self):
+        UnevenOnGpu.prepared -= self.held
 
 
 class Absent(Honest):
@@ -323,6 +355,6 @@ def adapters():
     """One of each."""
     kinds = (
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
-        Keeper, Sharer, Logbook, Pooled, Absent, ScoreOnly,
+        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]

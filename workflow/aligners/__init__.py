@@ -50,8 +50,8 @@ class Adapter:
     be optimal under its own objective. pool: its run spreads over ``threads`` threads of its own; every other adapter
     uses one, and the engine sets the number before prepare(). sources: files, relative to the project's root, whose
     content keys its samples (its own file is always among them). held_bytes_a_base, held_bytes_a_pair: what a prepared
-    cell holds with its answers, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error:
-    11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
+    cell holds, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error, its answers
+    included: 11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
     """
 
     tool = ""

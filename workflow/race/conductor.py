@@ -76,17 +76,22 @@ class Conductor:
         jobs = [self.job(scope) for scope in self.plan.scopes]
         return [job for job in jobs if self.adapters[tool].unsupported(job) is None]
 
+    def home(self, key):
+        """(tool, whether it is the twin's) of a cell's worker. On a GPU a twin has its tool's: the letters are not
+        page-locked once more for it, 30 GB for 100M pairs of 150."""
+        return key.tool, key.twin and self.adapters[key.tool].device == "cpu"
+
     def threads(self, tool):
         """The numbers of threads the tool is timed with."""
         return thread_counts(self.plan, self.adapters[tool])
 
     def ask(self, key, path, method, *arguments, timeout_s=PATIENCE_S):
         """Answer of the worker of a cell's tool, on that data set. Raises WorkerFailed."""
-        return self._asked(self._worker(key.tool, key.twin, path), timeout_s, method, *arguments)
+        return self._asked(self._worker(*self.home(key), path), timeout_s, method, *arguments)
 
     def prepare(self, key, path, pairs):
         """Have a cell ready in its worker; pairs: those of the cell. Drops what was used longest ago for its room."""
-        own, adapter = (key.tool, key.twin), self.adapters[key.tool]
+        own, adapter = self.home(key), self.adapters[key.tool]
         self._worker(*own, path)  # a new worker, or one that opens the data set, holds nothing
         if self.prepared.use(own, key.name):
             return
@@ -100,7 +105,7 @@ class Conductor:
     def drop(self, key, path):
         """Let a cell go."""
         self.ask(key, path, "drop", key.name)
-        self.prepared.forget((key.tool, key.twin), key.name)
+        self.prepared.forget(self.home(key), key.name)
 
     def run(self, key, path):
         """Seconds of one run of a cell that is ready."""

@@ -1,15 +1,16 @@
 """Which cells the workers hold prepared, within a budget of memory: the one used longest ago goes first.
 
-A library's adapter may hold its pairs and its last answers as Python objects, many times the size of the sequences; a
-GPU's holds its pairs once more, page-locked, once for all cells of its worker. With long rounds the cells of all tools
-together would not fit a machine's memory; a cell that was dropped is prepared again before its next run, which is not
-timed.
+A library's adapter may hold its pairs as Python objects, many times the size of the sequences; a GPU's holds its pairs
+once more, page-locked, once for all cells of its worker. Answers are held by the one cell that runs. With long rounds
+the cells of all tools together would not fit a machine's memory; a cell that was dropped is prepared again before its
+next run, which is not timed.
 """
 
 import psutil
 
-#: Part of the machine's memory that all prepared cells may take together, by the estimate below: of 128 GiB three
-#: workers' 20 GB of letters, as of lane full's 10M pairs of 1000, and a cell's answers fit.
+#: Part of the machine's memory that prepared cells may take together, by the estimate below: of 128 GiB two workers'
+#: 30 GB of letters, as of lane full's 100M pairs of 150. The rest is for the answers of the cell that runs, and for the
+#: system to keep the data set at hand, which is timed from there too.
 PREPARED_SHARE = 0.7
 #: In place of a cell's name: what the cells of a worker hold together, be there none at the moment.
 SHARED = None

@@ -134,7 +134,7 @@ class Race:
         for key in keys:
             adapter, pairs = self.conductor.adapters[key.tool], self.pairs[: key.n]
             shared = shared_bytes(adapter, pairs)
-            one = (key.tool, key.twin) if shared else key
+            one = self.conductor.home(key) if shared else key
             held[one] = max(held.get(one, 0), shared or held_bytes(adapter, pairs))
         return sum(held.values()) <= self.conductor.prepared.budget_bytes
 
@@ -230,6 +230,7 @@ class Race:
             record.times.append(took)
             for name, seconds in self._ask(key, "timings", key.name).items():
                 record.further.setdefault(name, []).append(seconds)
+            self._ask(key, "forget", key.name)
         except WorkerFailed as failure:
             self.conductor.say(f"  {key.tool} {key.scope}: {failure}")
             record.status, record.reason = failure.status, failure.reason

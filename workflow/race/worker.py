@@ -131,6 +131,11 @@ class Shard:
             self.untimed_threads,
         )  # fmt: skip
 
+    def forget(self, key):
+        """Free the answers of a cell's last run: all cells' together may not fit, and only one runs at a time."""
+        if key in self.cells:
+            self.cells[key][1].adapter.forget()
+
     def drop(self, key):
         """Forget a cell."""
         self.cells.pop(key, None)
@@ -230,6 +235,10 @@ class Team:
         for verdict in self.everyone("verify", key, native_path, affine_path):
             total.add(verdict)
         return total
+
+    def forget(self, key):
+        """Free the answers of a cell's last run everywhere."""
+        self.everyone("forget", key)
 
     def drop(self, key):
         """Forget a cell everywhere."""
