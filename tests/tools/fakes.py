@@ -241,7 +241,7 @@ class Sharer(Honest):
 
 
 class Hoarder(Honest):
-    """Notes at every run but its first how many cells of its process hold answers."""
+    """Notes at every run but the warm-up's how many cells of its process hold answers."""
 
     tool = "hoarder"
     full = set()

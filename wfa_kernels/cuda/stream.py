@@ -84,7 +84,7 @@ class Stream:
         self.summed = self.beyond_done = self.fetched = None
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.design.begin()
-        cleared = self.batcher.beside(np.copyto, status, OK)  # 10M take a millisecond
+        cleared = self.batcher.beside(np.copyto, status, OK)  # 10M take 0.8 ms
         batches = self.batcher.batches(pairs, letters, skipped)
         ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
         staged, sent = self._next(batches), None

@@ -14,8 +14,8 @@ from workflow.race.stopwatch import Stopwatch
 from workflow.race.team import Worker, WorkerFailed
 
 #: What a race's seconds are counted as, by what a worker is asked; else as "questions".
-_PARTS = {"open": "preparing", "prepare": "preparing", "drop": "preparing", "run": "running", "outcome": "hashing"}
-_PARTS |= {"verify": "verification", "warm_up": "first calls"}
+_PARTS = dict.fromkeys(("open", "prepare", "drop", "forget", "release"), "preparing")
+_PARTS |= {"run": "running", "outcome": "hashing", "verify": "verification", "warm_up": "first calls"}
 
 
 class Conductor:
