@@ -11,6 +11,9 @@ import psutil
 import pytest
 
 from tests.arena import Arena
+from wfa_kernels import Edit
+from workflow.aligners import Job
+from workflow.race.team import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Of a lane whose races do not end.
@@ -54,6 +57,26 @@ def test_a_race_leaves_no_files_of_a_tool_that_dies(arena, tmp_path):
     arena(["honest", "crasher"], scopes=["score"])
     left = [Path(name) for name in (tmp_path / "left").read_text().split()]
     assert left and not [path for path in left if path.exists() or path.parent.exists()]
+
+
+def test_shards_that_are_cleared_hold_nothing_and_go_on(arena, tmp_path):
+    path, job = tmp_path / "data" / "small.arrow", Job("score", Edit())
+    worker = Worker("honest", processes=4)
+    try:
+        worker.ask(60, "warm_up", [job], path, 4)
+        worker.ask(60, "open", path)
+        answers = []
+        for _ in range(2):
+            worker.ask(60, "prepare", "cell", job, 40, 4)
+            worker.ask(60, "run", "cell", 4)
+            answers.append(worker.ask(60, "outcome", "cell"))
+            shards = set(psutil.Process(worker.process.pid).children())
+            worker.ask(60, "clear")
+            assert len(shards) == 3 and not [shard for shard in shards if shard.is_running()]
+            assert worker.ask(60, "outcome", "cell") == "", "no shard has it"
+    finally:
+        worker.stop()
+    assert answers[0] == answers[1] and len(answers[0]) == 4 * 32
 
 
 @pytest.mark.slow

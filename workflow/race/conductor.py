@@ -14,7 +14,7 @@ from workflow.race.stopwatch import Stopwatch
 from workflow.race.team import Worker, WorkerFailed
 
 #: What a race's seconds are counted as, by what a worker is asked; else as "questions".
-_PARTS = dict.fromkeys(("open", "prepare", "drop", "forget", "release"), "preparing")
+_PARTS = dict.fromkeys(("open", "prepare", "drop", "forget", "release", "clear"), "preparing")
 _PARTS |= {"run": "running", "outcome": "hashing", "verify": "verification", "warm_up": "first calls"}
 
 
@@ -106,6 +106,14 @@ class Conductor:
         """Let a cell go."""
         self.ask(key, path, "drop", key.name)
         self.prepared.forget(self.home(key), key.name)
+
+    def clear(self, device):
+        """Let all cells of a device's tools go: its rounds are done, and another's need the room."""
+        for own, worker in self.workers.items():
+            if self.adapters[own[0]].device == device and worker.alive:
+                self.prepared.forget(own)
+                with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
+                    self._asked(worker, PATIENCE_S, "clear")
 
     def run(self, key, path):
         """Seconds of one run of a cell that is ready."""

@@ -59,6 +59,7 @@ class Race:
             begin = time.monotonic()
             with self.conductor.watch.phase(f"rounds on {device}"):
                 rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
+                self.conductor.clear(device)
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
         card["round_seconds"] = self.slices_s

@@ -10,6 +10,7 @@ import gc
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import time
 import warnings
@@ -79,8 +80,8 @@ class Shard:
 
     def open(self, path):
         """Map a data set and forget the cells of the one before."""
-        self.path, self.pairs, self.cells = path, PairBatch.from_arrow(path), {}
-        self.release()
+        self.path, self.pairs = path, PairBatch.from_arrow(path)
+        self.clear()
 
     def prepare(self, key, job, n, shards):
         """Prepare the cell on this shard's part of the first n pairs."""
@@ -140,6 +141,12 @@ class Shard:
         """Forget a cell."""
         self.cells.pop(key, None)
 
+    def clear(self):
+        """Forget all cells and what they share, and give the memory back to the system."""
+        self.cells = {}
+        self.release()
+        _give_back_freed()
+
     def release(self):
         """Free what the tool's cells share."""
         aligners.load()[self.tool].release()
@@ -164,7 +171,8 @@ class Team:
     """The leader's own shard and those of the processes forked from it."""
 
     def __init__(self, tool, threads):
-        self.tool, self.threads, self.own, self.forked = tool, threads, Shard(tool, threads, 0), []
+        self.tool, self.threads, self.own = tool, threads, Shard(tool, threads, 0)
+        self.forked = {}  # {process id: pipe}
 
     def warm_up(self, jobs, path, shards):
         """First run of every job on a few pairs; {scope: (seconds, compiled)}. Then forks the shards.
@@ -181,16 +189,22 @@ class Team:
             cell.run()
             took[job.scope] = time.monotonic() - begin, not kernel_cache.kept() <= before
         self.own = Shard(self.tool, self.threads, 0, shards)
-        for index in range(1, shards):
-            self.forked.append(_fork_shard(Shard(self.tool, self.threads, index, shards)))
+        self._fork(shards)
         return took
+
+    def _fork(self, shards):
+        for index in range(1, shards):
+            shard = Shard(self.tool, self.threads, index, shards)
+            shard.path, shard.pairs = self.own.path, self.own.pairs
+            process, pipe = _fork_shard(shard)
+            self.forked[process] = pipe
 
     def everyone(self, method, *arguments):
         """Call a method of every shard, the forked ones at the same time; their answers, own first."""
-        for pipe in self.forked:
+        for pipe in self.forked.values():
             pipe.send((method, arguments))
         answers = [getattr(self.own, method)(*arguments)]
-        for pipe in self.forked:
+        for pipe in self.forked.values():
             try:
                 kind, value = pipe.recv()
             except (EOFError, ConnectionError):
@@ -244,6 +258,17 @@ class Team:
         """Forget a cell everywhere."""
         self.everyone("drop", key)
 
+    def clear(self):
+        """Forget all cells and what they share, and fork the shards anew: then they hold no memory of their own."""
+        shards = 1 + len(self.forked)
+        self.own.clear()
+        for process, pipe in self.forked.items():
+            os.kill(process, signal.SIGKILL)  # it waits for a request; later forks hold its pipe open
+            os.waitpid(process, 0)
+            pipe.close()
+        self.forked = {}
+        self._fork(shards)
+
     def release(self):
         """Free what the tool's cells share, everywhere."""
         self.everyone("release")
@@ -266,17 +291,19 @@ def _give_back_freed():
 
 
 def _fork_shard(shard):
+    """Fork a process that serves the shard; (its id, our end of its pipe)."""
     ours, theirs = multiprocessing.Pipe()
     # The other threads are Arrow's, which mends its pools in a forked child.
     warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
     parent = os.getpid()
-    if os.fork() == 0:
+    process = os.fork()
+    if process == 0:
         ours.close()
         die_with_parent(parent)
         _serve(shard, theirs)
         os._exit(0)
     theirs.close()
-    return ours
+    return process, ours
 
 
 def _serve(target, pipe):
