@@ -98,3 +98,21 @@ def test_the_floor_is_the_letters_over_the_bandwidth_of_the_host_card(make, tmp_
     tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "time_floor" and r["status"] == "ok"]
     assert len(tidy) == 18 and all(r["value"] for r in tidy)
     assert "× floor" not in Path(f"{make('thesis_tab1', [ours])}.md").read_text()
+
+
+def test_the_floor_is_by_the_bandwidth_of_the_race_that_is_shown(make, tmp_path):
+    ours = {"host": "h200", "source": "recorded", "gpu": "Some GPU", "tool": "wavebench-edit", "variant": "fast",
+            "quantity": "time_end_to_end_pinned", "median_s": 0.06, "pairs": 10**7}  # fmt: skip
+    races, shown = [], []
+    for speed, dataset in ((50.0, "uniform_150_e5"), (60.0, "uniform_150_e10")):
+        told = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": speed}}}
+        rows = race_rows(dataset, {("edlib", "", 1): 1.0}, host="h200", race_id=dataset, time_utc=f"2026-01-01T{speed}")
+        races.append(tmp_path / f"{dataset}.parquet")
+        samples.write(races[-1], rows, told)
+        shown.append(measurement(dataset=dataset, race_id=dataset, **ours))
+    out = make("thesis_tab1", shown, races=races)
+    floor = {r["dataset"]: float(r["time_s"]) for r in cells(out, tool="floor", scope="cigar", host="h200")}
+    assert floor["uniform_150_e5"] == pytest.approx(0.06) and floor["uniform_150_e10"] == pytest.approx(0.05)
+    assert floor["uniform_150_e2"] == pytest.approx(0.05), "not raced: by the newest card"
+    text = Path(f"{out}.md").read_text()
+    assert "1.00 × floor" in text and "1.20 × floor" in text and "(50 to 60 GB/s on h200)" in text

@@ -69,7 +69,7 @@ def of_hosts(files, here):
     """
     found = {}
     for path in files:
-        for row, card in _cards(str(path)):
+        for row, card in cards(str(path)):
             host = HostGpu("here" if row["host"] == here else "recorded", row["host"], card, row.get("lane", ""),
                            row["commit"] or "", row["time_utc"] or "")  # fmt: skip
             if host.host not in found or host.rank > found[host.host].rank:
@@ -78,8 +78,8 @@ def of_hosts(files, here):
     return [*(found[name] for name in sorted(found)), this]
 
 
-def _cards(path):
-    """[(row with host, commit and time_utc, host card)] of a file, [] for a race without samples."""
+def cards(path):
+    """[(row with host, commit, time_utc and, of a race, race_id; host card)] of a file, [] where it has no samples."""
     if path.endswith(".json"):
         profile = profiles.read(path, "kernels")
         return [(profile, profile["host_card"])]

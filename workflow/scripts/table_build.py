@@ -24,7 +24,7 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
     our kernel runs for ratios). values: papers.read(). experiment, lane: their YAML as dicts. peers:
     table_peers.read(). bandwidths: table_floor.bandwidths().
     """
-    bandwidths = bandwidths or {}
+    bandwidths = bandwidths or table_floor.Bandwidths()
     ours = [m for m in measurements if m["experiment"] == layout.id and m["main"]]
     hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
@@ -39,16 +39,16 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.append(_paper_line(layout, row, values))
         lines.extend(table_peers.lines(layout, row, peers))
         for source, host in hosts + here:
-            has_gpu, wire = host in gpu_hosts, bandwidths.get(host)
+            has_gpu, wires = host in gpu_hosts, _wires(layout.columns, chosen, source, host, bandwidths)
             if row.tool == table_floor.FLOOR:
-                lines.append(table_floor.line(row, source, host, layout.columns, wire, has_gpu))
+                lines.append(table_floor.line(row, source, host, layout.columns, wires, has_gpu))
                 continue
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
             own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
-            lines.extend(_beside_floor(line, wire) for line in own)
+            lines.extend(_beside_floor(line, wires) for line in own)
     shown = {line.host for line in lines if line.source == "external"}
     outside = [table_peers.provenance(peer) for peer in peers if table_peers.place(peer) in shown]
-    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
+    return Table(layout, lines, outside + table_floor.note(lines) + notes(lines) + left_out + unraced)
 
 
 def row_tool(record):
@@ -56,11 +56,20 @@ def row_tool(record):
     return tool_id(record) + PACKED * (record["input"] == "packed2")
 
 
-def _beside_floor(line, bandwidth):
-    """The line, with the floor of each of its times from page-locked letters. bandwidth: GB/s or None."""
+def _wires(columns, chosen, source, host, bandwidths):
+    """{data set: GB/s or None} of the host's race that each column shows, or else of the host."""
+    races = {}
+    for (its_source, its_host, *_, dataset), records in chosen.items():
+        if (its_source, its_host) == (source, host):
+            races[dataset] = records[0]["race_id"]
+    return {column.dataset: bandwidths.of(host, races.get(column.dataset)) for column in columns}
+
+
+def _beside_floor(line, wires):
+    """The line, with the floor of each of its times from page-locked letters. wires: {data set: GB/s or None}."""
     for cell in line.cells:
         if cell.time_s is not None and cell.record["quantity"] == "time_end_to_end_pinned":
-            cell.floor_s = table_floor.seconds(cell.column, bandwidth)
+            cell.floor_s = table_floor.seconds(cell.column, wires[cell.column.dataset])
     return line
 
 

@@ -1,5 +1,7 @@
 """The floor of a GPU's time from end to end: the letters of the pairs over the wire, and nothing else."""
 
+from dataclasses import dataclass, field
+
 from workflow.scripts import gpu_cards
 from workflow.scripts.format_numbers import significant
 from workflow.scripts.table import Cell, Line, Row
@@ -14,13 +16,31 @@ def row(block, scope):
     return Row(block, LABEL, "", "GPU", scope, FLOOR)
 
 
-def bandwidths(files):
-    """{host: GB/s (10**9 bytes) from page-locked memory to its GPU, or None where its host card does not tell}.
+@dataclass(frozen=True)
+class Bandwidths:
+    """GB/s (10**9 bytes) from page-locked memory to the GPU, or None where a card does not tell.
 
-    files: race files. Raises samples.SamplesError, a ValueError.
+    races: {(host, race_id): as measured before it}: machines of one id differ by some percent. hosts: {host: of its
+    newest card}, for a race whose own card does not tell.
     """
-    hosts = gpu_cards.of_hosts(files, here="")
-    return {host.host: (host.card.get("pcie_gb_s") or {}).get("h2d_pinned") for host in hosts}
+
+    races: dict = field(default_factory=dict)
+    hosts: dict = field(default_factory=dict)
+
+    def of(self, host, race_id=None):
+        """Of a race on a host, or of the host."""
+        return self.races.get((host, race_id)) or self.hosts.get(host)
+
+
+def bandwidths(files):
+    """The Bandwidths that race files tell. Raises samples.SamplesError, a ValueError."""
+    told = [one for path in files for one in gpu_cards.cards(str(path))]
+    races = {(row["host"], row["race_id"]): _pinned(card) for row, card in told}
+    return Bandwidths(races, {host.host: _pinned(host.card) for host in gpu_cards.of_hosts(files, here="")})
+
+
+def _pinned(card):
+    return (card.get("pcie_gb_s") or {}).get("h2d_pinned")
 
 
 def seconds(column, bandwidth):
@@ -30,8 +50,8 @@ def seconds(column, bandwidth):
     return 2 * column.length_bp * column.pairs / (bandwidth * 1e9)
 
 
-def line(row_, source, host, columns, bandwidth, has_gpu):
-    """The Line of one host, in four digits: a bandwidth is not known better. bandwidth: GB/s or None.
+def line(row_, source, host, columns, wires, has_gpu):
+    """The Line of one host, in four digits: a bandwidth is not known better. wires: {data set: GB/s or None}.
 
     has_gpu: whether the host has one.
     """
@@ -40,7 +60,7 @@ def line(row_, source, host, columns, bandwidth, has_gpu):
         short, reason = "no GPU", "not measured on a host without one"
     cells = []
     for column in columns:
-        floor = seconds(column, bandwidth) if has_gpu else None
+        floor = seconds(column, wires[column.dataset]) if has_gpu else None
         cell = Cell(column, pairs=column.pairs, time_s=floor and float(significant(floor, 4)))
         if cell.time_s is None:
             cell.short, cell.reason = short, reason
@@ -48,18 +68,25 @@ def line(row_, source, host, columns, bandwidth, has_gpu):
     return Line(row_, source, host, None, cells)
 
 
-def note(lines, known):
-    """[sentence] on the floors that the lines of a table show or are compared with; known: bandwidths()."""
-    hosts = dict.fromkeys(line.host for line in lines if known.get(line.host) and _shows(line))
-    told = ", ".join(f"{known[host]:g} GB/s on {host}" for host in hosts)
+def note(lines):
+    """[sentence] on the floors that the lines of a table show or are compared with."""
+    found = {}
+    for line_ in lines:
+        for cell in line_.cells:
+            floor_s = cell.time_s if line_.row.tool == FLOOR else cell.floor_s
+            if floor_s:
+                found.setdefault(line_.host, []).append(2 * cell.column.length_bp * cell.column.pairs / floor_s / 1e9)
+    told = ", ".join(f"{_range(speeds)} GB/s on {host}" for host, speeds in found.items())
     if not told:
         return []
     return [
-        "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before a race "
-        f"({told}). Below a GPU's time stands how many times the floor it is; offsets, lengths and answers are in the "
-        "time, not in the floor."
+        "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before each "
+        f"race ({told}). Below a GPU's time stands how many times the floor it is; offsets, lengths and answers are in "
+        "the time, not in the floor. A design that packs some of the letters to 2 bits on the host sends "
+        "fewer bytes and can take less."
     ]
 
 
-def _shows(line):
-    return line.row.tool == FLOOR or any(cell.floor_s for cell in line.cells)
+def _range(speeds):
+    """The least and the most of some numbers, once where they are the same in three digits."""
+    return " to ".join(dict.fromkeys(f"{speed:.3g}" for speed in (min(speeds), max(speeds))))
