@@ -144,23 +144,25 @@ def test_exact_scores_take_so_long_and_go_on_another_time(tmp_path, monkeypatch)
 
 
 def test_of_many_noisy_pairs_the_wavefront_kernel_confirms_some(tmp_path, monkeypatch):
-    pairs, penalties, used, wrong = random_pairs(200, 40), Affine(4, 6, 2), [], []
+    pairs, penalties, used, replaced = random_pairs(200, 40), Affine(4, 6, 2), [], {}
 
     def watched(some, penalties, algorithm, **asked):
         result = align(some, penalties, algorithm=algorithm, **asked)
-        result.scores[wrong if algorithm == "auto" else []] += 1
+        if algorithm == "auto":
+            result.scores[list(replaced)] = list(replaced.values())
         used.append((algorithm, len(some)))
         return result
 
     monkeypatch.setattr(oracle, "align", watched)
-    monkeypatch.setattr(oracle, "CHUNK_BASES", 70 * 80)
     monkeypatch.setattr(oracle, "WAVEFRONT_SECONDS", 0)
-    scores = np.load(oracle.exact_scores(pairs, penalties, tmp_path, "key")[0])
+    scores = np.load(oracle.exact_scores(pairs, penalties, tmp_path, "right")[0])
     assert (scores == align(pairs, penalties, device="cpu", algorithm="wfa").scores).all()
-    assert {algorithm for algorithm, _ in used} == {"auto", "wfa"} and sum(n for a, n in used if a == "wfa") < 20
-    wrong.append(32)
+    assert used == [("auto", 200), ("wfa", 13)]
+    replaced[32] = NO_SCORE
+    assert np.load(oracle.exact_scores(pairs, penalties, tmp_path, "unanswered")[0])[32] == NO_SCORE
+    replaced[32] = scores[32] + 1
     with pytest.raises(oracle.OracleError, match=r"pair 32: affine\(4,6,2\) costs \d+ by the wavefront kernel, not"):
-        oracle.exact_scores(pairs, penalties, tmp_path, "another")
+        oracle.exact_scores(pairs, penalties, tmp_path, "wrong")
 
 
 def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):
