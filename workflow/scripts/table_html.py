@@ -23,12 +23,13 @@ STYLE = """
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center; }
+.wb thead th { white-space: normal; min-width: 4em; max-width: 16em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
 .wb tr.paper > td { background: #faf7ee; }
 .wb tr.ours > td { background: #eef5fb; }
 .wb tr.ours td.v { font-weight: 600; }
-.wb td:first-child { min-width: 8em; position: sticky; left: 0; background: #fff; }
+.wb td:first-child { min-width: 9em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
 .wb small { color: #595959; font-weight: 400; display: block; }
 .wb small.mark { color: #a02c00; }
