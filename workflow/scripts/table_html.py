@@ -24,6 +24,7 @@ STYLE = """
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center; }
 .wb thead th { white-space: normal; min-width: 4em; max-width: 16em; }
+.wb thead th.where { min-width: 12em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
 .wb tr.paper > td { background: #faf7ee; }
@@ -79,7 +80,7 @@ def _head_html(layout):
             groups.append([column.group, 1])
     top = "".join(f'<th colspan="{n}">{escape(name)}</th>' for name, n in groups)
     low = "".join(f"<th>{escape(column.label)}</th>" for column in layout.columns)
-    fixed = "".join(f'<th rowspan="2">{name}</th>' for name in ("Tool", "Measured by", "Threads"))
+    fixed = '<th rowspan="2">Tool</th><th rowspan="2" class="where">Measured by</th><th rowspan="2">Threads</th>'
     return f"<thead><tr>{fixed}{top}</tr><tr>{low}</tr></thead>"
 
 
