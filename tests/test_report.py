@@ -122,6 +122,31 @@ def test_this_host_stands_first_and_stale_ratios_say_so(tmp_path):
     assert found[0]["rows"][0][-1].endswith("] stale") and found[1]["rows"][0][-1].endswith("]")
 
 
+def test_the_fast_design_stands_beside_what_its_letters_need(tmp_path, report):
+    card = CARD | {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 50.0}}}
+    common = {"host": "gpu", "quantity": "time_end_to_end_pinned", "pairs": 10**7, "threads": 1}
+
+    def race(dataset, seconds, card=card, variant="fast", **changes):
+        rows = race_rows(dataset, {("wavebench-edit", variant, 1): seconds}, **{**common, **changes})
+        samples.write(tmp_path / f"{dataset}.parquet", rows, card)
+        return tmp_path / f"{dataset}.parquet"
+
+    kept = [race("uniform_150_e5", 0.054), race("uniform_300_e5", 0.24, length_bp=300)]
+    left = [
+        race("uniform_150_e2", 9, variant="paper"), race("uniform_1000_e5", 9, recall_native=0.9),
+        race("uniform_150_e10", 9, card=card | {"valid": False}), race("nanopore", 9, dataset_model="nanopore"),
+        race("uniform_300_e2", 9, card=CARD), race("uniform_300_e10", 9, quantity="time_end_to_end_packed"),
+        race("uniform_1000_e2", 9, twin=True),
+    ]  # fmt: skip
+    (found,) = summary.on_gpu(render.ratios.read([*kept, *left]))
+    assert found == {
+        "experiment": "thesis_tab1", "host": "gpu", "stale": False, "older": False,
+        "scopes": ["with CIGAR 0.90 to 2.0 × on 2 data sets"],
+    }  # fmt: skip
+    words = plain(report(race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 0.054}, **common), card))
+    assert "thesis_tab1 on gpu: with CIGAR 0.90 × on 1 data set." in words
+
+
 def test_races_measured_in_an_older_way_are_told_by_host_and_change(tmp_path, report):
     now = provenance.PROCEDURE
     cards = {"a": CARD, "b": CARD | {"procedure": now - 1}, "c": {k: v for k, v in CARD.items() if k != "procedure"}}

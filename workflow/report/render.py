@@ -118,6 +118,7 @@ def render(pages, drawings, measurements, races, aliases):
         verification=summary.verification(measurements),
         validity=summary.validity(races),
         standing=summary.standing(races, here),
+        on_gpu=summary.on_gpu(races, here),
         missing=summary.missing([page.with_suffix(".csv") for page in pages]),
         papers=papers(pages, drawings, aliases),
     )

@@ -35,11 +35,12 @@ class Bandwidths:
 def bandwidths(files):
     """The Bandwidths that race files tell. Raises samples.SamplesError, a ValueError."""
     told = [one for path in files for one in gpu_cards.cards(str(path))]
-    races = {(row["host"], row["race_id"]): _pinned(card) for row, card in told}
-    return Bandwidths(races, {host.host: _pinned(host.card) for host in gpu_cards.of_hosts(files, here="")})
+    races = {(row["host"], row["race_id"]): pinned(card) for row, card in told}
+    return Bandwidths(races, {host.host: pinned(host.card) for host in gpu_cards.of_hosts(files, here="")})
 
 
-def _pinned(card):
+def pinned(card):
+    """GB/s from page-locked memory to the GPU that a host card tells, or None."""
     return (card.get("pcie_gb_s") or {}).get("h2d_pinned")
 
 
@@ -47,7 +48,12 @@ def seconds(column, bandwidth):
     """Seconds that the letters of a column's pairs need, by their nominal length; None where either is not known."""
     if not bandwidth or column.length_bp is None:
         return None
-    return 2 * column.length_bp * column.pairs / (bandwidth * 1e9)
+    return of_letters(2 * column.length_bp * column.pairs, bandwidth)
+
+
+def of_letters(letters, bandwidth):
+    """Seconds that so many letters, a byte each, need at so many GB/s."""
+    return letters / (bandwidth * 1e9)
 
 
 def line(row_, source, host, columns, wires, has_gpu):
