@@ -30,6 +30,7 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
     chosen = _choose(ours)
     gpu_hosts = {m["host"] for m in measurements if m.get("gpu")}
+    wires = {place: _wires(layout.columns, chosen, *place, bandwidths) for place in hosts + here}
     lines = []
     without = lane.get("narrow", {}).get(layout.id, {}).get("without", ())
     raced, unraced = _raced_rows(layout.rows, ours, without, lane["name"])
@@ -39,16 +40,16 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.append(_paper_line(layout, row, values))
         lines.extend(table_peers.lines(layout, row, peers))
         for source, host in hosts + here:
-            has_gpu, wires = host in gpu_hosts, _wires(layout.columns, chosen, source, host, bandwidths)
+            has_gpu, own_wires = host in gpu_hosts, wires[source, host]
             if row.tool == table_floor.FLOOR:
-                lines.append(table_floor.line(row, source, host, layout.columns, wires, has_gpu))
+                lines.append(table_floor.line(row, source, host, layout.columns, own_wires, has_gpu))
                 continue
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
             own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
-            lines.extend(_beside_floor(line, wires) for line in own)
+            lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {line.host for line in lines if line.source == "external"}
     outside = [table_peers.provenance(peer) for peer in peers if table_peers.place(peer) in shown]
-    return Table(layout, lines, outside + table_floor.note(lines) + notes(lines) + left_out + unraced)
+    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
 
 
 def row_tool(record):
@@ -69,7 +70,7 @@ def _beside_floor(line, wires):
     """The line, with the floor of each of its times from page-locked letters. wires: {data set: GB/s or None}."""
     for cell in line.cells:
         if cell.time_s is not None and cell.record["quantity"] == "time_end_to_end_pinned":
-            cell.floor_s = table_floor.seconds(cell.column, wires[cell.column.dataset])
+            cell.floor_s = table_floor.seconds(cell.column.length_bp, cell.column.pairs, wires[cell.column.dataset])
     return line
 
 

@@ -44,16 +44,11 @@ def pinned(card):
     return (card.get("pcie_gb_s") or {}).get("h2d_pinned")
 
 
-def seconds(column, bandwidth):
-    """Seconds that the letters of a column's pairs need, by their nominal length; None where either is not known."""
-    if not bandwidth or column.length_bp is None:
+def seconds(length_bp, pairs, bandwidth):
+    """Seconds that the letters of so many pairs need, by their nominal length; None where that or the GB/s are None."""
+    if not bandwidth or length_bp is None:
         return None
-    return of_letters(2 * column.length_bp * column.pairs, bandwidth)
-
-
-def of_letters(letters, bandwidth):
-    """Seconds that so many letters, a byte each, need at so many GB/s."""
-    return letters / (bandwidth * 1e9)
+    return 2 * length_bp * pairs / (bandwidth * 1e9)
 
 
 def line(row_, source, host, columns, wires, has_gpu):
@@ -66,7 +61,7 @@ def line(row_, source, host, columns, wires, has_gpu):
         short, reason = "no GPU", "not measured on a host without one"
     cells = []
     for column in columns:
-        floor = seconds(column, wires[column.dataset]) if has_gpu else None
+        floor = seconds(column.length_bp, column.pairs, wires[column.dataset]) if has_gpu else None
         cell = Cell(column, pairs=column.pairs, time_s=floor and float(significant(floor, 4)))
         if cell.time_s is None:
             cell.short, cell.reason = short, reason
@@ -74,14 +69,14 @@ def line(row_, source, host, columns, wires, has_gpu):
     return Line(row_, source, host, None, cells)
 
 
-def note(lines):
-    """[sentence] on the floors that the lines of a table show or are compared with."""
+def note(lines, known):
+    """[sentence] on the floors that the lines of a table show or are compared with; known: the Bandwidths."""
     found = {}
     for line_ in lines:
         for cell in line_.cells:
-            floor_s = cell.time_s if line_.row.tool == FLOOR else cell.floor_s
-            if floor_s:
-                found.setdefault(line_.host, []).append(2 * cell.column.length_bp * cell.column.pairs / floor_s / 1e9)
+            if cell.floor_s or (line_.row.tool == FLOOR and cell.time_s):
+                race = cell.record["race_id"] if cell.record else None
+                found.setdefault(line_.host, []).append(known.of(line_.host, race))
     told = ", ".join(f"{_range(speeds)} GB/s on {host}" for host, speeds in found.items())
     if not told:
         return []

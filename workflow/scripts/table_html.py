@@ -22,8 +22,8 @@ STYLE = """
 .wb th, .wb td { padding: 3px 6px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
-.wb thead th { border-bottom: 2px solid #777; text-align: center; }
-.wb thead th { white-space: normal; min-width: 4em; max-width: 16em; }
+.wb thead th { border-bottom: 2px solid #777; text-align: center;
+  white-space: normal; min-width: 4em; max-width: 16em; }
 .wb thead th.where { min-width: 12em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
