@@ -197,15 +197,25 @@ def test_takes_a_batch_without_pairs_and_another_after_it(tool):
             check(adapter, batch, answer(adapter, batch, scope, Edit()), scope, Edit(), TOOLS[tool][1])
 
 
-def test_pairs_are_page_locked_once_for_both_scopes(monkeypatch):
+@pytest.fixture
+def brought(monkeypatch):
+    """[(source, number of pairs)] of what the GPU's adapters bring to other memory, in which they then run."""
     sizes = []
 
-    def pin(pairs):
-        sizes.append(len(pairs))
-        return list(pairs.patterns())
+    def bringing(source):
+        def bring(pairs):
+            sizes.append((source, len(pairs)))
+            return list(pairs.patterns())
 
-    monkeypatch.setitem(wavebench_gpu._BRING, "pinned", pin)
+        return bring
+
+    for source in ("pinned", "packed"):
+        monkeypatch.setitem(wavebench_gpu._BRING, source, bringing(source))
     monkeypatch.setattr(wavebench_gpu, "_brought", wavebench_gpu.Brought())
+    return sizes
+
+
+def test_pairs_are_page_locked_once_for_both_scopes(brought):
     other = PairBatch(
         *(array.copy() for array in (BATCH.pattern, BATCH.pattern_offsets, BATCH.text, BATCH.text_offsets))
     )
@@ -214,10 +224,29 @@ def test_pairs_are_page_locked_once_for_both_scopes(monkeypatch):
         adapter.prepare(pairs, None)
         assert adapter._pairs == pairs.patterns()
     whole = len(BATCH)
-    assert sizes == [2, 9, 3, 9, whole, whole, whole]
+    assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
     adapter.release()
     adapter.prepare(BATCH, None)
-    assert sizes[-1] == whole and len(sizes) == 8
+    assert brought[7:] == [("pinned", whole)]
+
+
+def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
+    tools = [("fast", "pinned"), ("paper", "pinned"), ("fast", "packed"), ("paper", "pageable"), ("fast", "pinned")]
+    adapters = [wavebench_gpu.WavebenchGpu(Edit, *tool) for tool in tools]
+    for adapter in adapters:
+        adapter.prepare(BATCH, None)
+    assert brought == [("pinned", len(BATCH)), ("packed", len(BATCH))]
+    assert len({adapter.process for adapter in adapters}) == 1
+    letters = len(BATCH.pattern) + len(BATCH.text)
+    given_back = []
+    monkeypatch.setattr(wfa_kernels, "release_gpu_memory", lambda: given_back.append(True))
+    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 10 * letters})
+    own = {tool: adapter.peak_memory(False)["peak_pinned_bytes"] for tool, adapter in zip(tools, adapters, strict=True)}
+    packed = letters // 4
+    assert own["fast", "pinned"] == own["paper", "pinned"] == 10 * letters - packed
+    assert own["fast", "packed"] == 9 * letters and own["paper", "pageable"] == 9 * letters - packed
+    assert not given_back
+    assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and given_back
 
 
 @pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wfa_kernels import PairBatch
-from wfa_kernels.cuda import pinned
+from wfa_kernels.cuda import aligner, pinned
 
 
 def test_only_the_letters_of_the_pairs_are_copied(monkeypatch):
@@ -14,3 +14,34 @@ def test_only_the_letters_of_the_pairs_are_copied(monkeypatch):
     assert sizes == [4, 5]
     assert found.patterns() == whole[1:2].patterns() and found.texts() == whole[1:2].texts()
     assert not np.shares_memory(found.pattern, whole.pattern)
+
+
+def test_buffers_that_are_too_small_make_way(monkeypatch):
+    made = []
+    monkeypatch.setattr(pinned, "pinned_array", lambda count, dtype: made.append(count) or np.empty(count, dtype))
+    pool = pinned.Pool()
+    for count in (10_000_000, 30_000_000, 70_000_000, 40_000_000):
+        pool.take(count, np.uint8)
+    assert made == [10_000_000, 30_000_000, 70_000_000], "70 million serve for 40"
+    kept = pool.take(50_000_000, np.uint8), pool.take(1000, np.uint8)
+    assert made[3:] == [1000]
+    del kept
+    pool.take(100_000_000, np.uint8)
+    assert sum(map(len, pool._free)) == 100_000_000, "not 170: what is smaller went before"
+
+
+def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):
+    monkeypatch.setattr(pinned, "pinned_array", np.empty)
+    monkeypatch.setattr(aligner, "_pool", pinned.Pool())
+    pairs = PairBatch.from_strings(["A" * 10] * 10 + ["A" * 30] * 10, ["C" * 10] * 10 + ["C" * 30] * 10)
+    room = aligner._Room(pairs, 16)
+    room.array[:] = np.arange(16)
+    room.grow(100, 10)  # a quarter of the letters
+    assert len(room.array) == 420 and (room.array[:16] == np.arange(16)).all()
+    room.grow(421, 20)
+    assert len(room.array) == 525, "a quarter more than there was at least"
+    room.grow(1000, 20)
+    assert len(room.array) == 1050
+    empty = aligner._Room(PairBatch.from_strings(["", "A"], ["", "C"]), 0)
+    empty.grow(3, 1)
+    assert len(empty.array) >= 3

@@ -118,6 +118,23 @@ def test_a_gpu_tools_twin_shares_its_process(arena, tmp_path):
     assert len(processes["honest"]) == 2 and len(processes["on-gpu"]) == 2  # twins; variants
 
 
+def test_tools_that_share_a_process_run_in_one(arena, tmp_path):
+    frame, _, _ = arena(["honest", "lodger", "sublodger"])
+    runs = [line.split() for line in (tmp_path / "threads").read_text().splitlines()]
+    processes = {tool: {process for name, process, *_ in runs if name == tool} for tool in ("lodger", "sublodger")}
+    assert processes["lodger"] == processes["sublodger"] and len(processes["lodger"]) == 1
+    assert (frame["status"] == "ok").all() and (frame["recall_native"] == 1).all()
+
+
+def test_tools_go_on_where_another_one_ends_their_process(arena):
+    frame, _, _ = arena(["honest", "lodger", "vandal", "sublodger"], scopes=["score"])
+    by_tool = frame.groupby("tool")
+    assert set(by_tool.get_group("vandal")["status"]) == {"crashed"}
+    for tool in ("lodger", "sublodger"):
+        rows = by_tool.get_group(tool)
+        assert (rows["status"] == "ok").all() and (rows["recall_native"] == 1).all() and rows["round"].max() >= 5
+
+
 def test_one_cell_at_a_time_holds_answers(arena, tmp_path):
     arena(["honest", "hoarder"])
     assert set((tmp_path / "full").read_text().split()) == {"1"}

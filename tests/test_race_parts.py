@@ -201,9 +201,33 @@ def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "fresh_adapter", start)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     jobs = [Job("score", Edit()), Job("cigar", Edit())]
-    assert worker.Team("slow", 1).warm_up(jobs, tmp_path / "small.arrow", 1) == {
+    assert worker.Team(1, 1).warm_up("slow", jobs, tmp_path / "small.arrow") == {
         "score": (3, False), "cigar": (3, False),
     }  # fmt: skip
+
+
+def test_a_first_call_takes_pairs_of_the_data_set_that_is_open(tmp_path, monkeypatch):
+    """What tools of one process share of it is not brought anew."""
+    taken = []
+
+    class Noting(Adapter):
+        def prepare(self, pairs, job):
+            taken.append(pairs)
+
+        def run(self):
+            pass
+
+    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
+    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
+    monkeypatch.setattr(worker.Shard, "release", lambda shard: None)
+    team = worker.Team(1, 1)
+    for tool in ("first", "second"):
+        team.warm_up(tool, [Job("score", Edit())], tmp_path / "small.arrow")
+        if tool == "first":
+            team.open(tmp_path / "small.arrow")
+    assert [len(pairs) for pairs in taken] == [8, 8] and team.own.tools == {"first", "second"}
+    assert np.shares_memory(taken[1].pattern, team.own.pairs.pattern)
+    assert not np.shares_memory(taken[0].pattern, team.own.pairs.pattern)
 
 
 def test_a_first_call_tells_whether_it_compiled(tmp_path):
@@ -221,7 +245,7 @@ def test_a_first_call_tells_whether_it_compiled(tmp_path):
         "import sys; from wfa_kernels import Edit; from workflow.aligners import Job\n"
         "from workflow.race import worker\n"
         "jobs = [Job('score', Edit()), Job('cigar', Edit())]\n"
-        "took = worker.Team('compiling', 1).warm_up(jobs, sys.argv[1], 1)\n"
+        "took = worker.Team(1, 1).warm_up('compiling', jobs, sys.argv[1])\n"
         "print([compiled for _, compiled in took.values()])\n"
     )
     folders = {"WAVEBENCH_ALIGNERS": str(tmp_path / "tools"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

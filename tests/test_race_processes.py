@@ -61,13 +61,13 @@ def test_a_race_leaves_no_files_of_a_tool_that_dies(arena, tmp_path):
 
 def test_shards_that_are_cleared_hold_nothing_and_go_on(arena, tmp_path):
     path, job = tmp_path / "data" / "small.arrow", Job("score", Edit())
-    worker = Worker("honest", processes=4)
+    worker = Worker(processes=4)
     try:
-        worker.ask(60, "warm_up", [job], path, 4)
+        worker.ask(60, "warm_up", "honest", [job], path)
         worker.ask(60, "open", path)
         answers = []
         for _ in range(2):
-            worker.ask(60, "prepare", "cell", job, 40, 4)
+            worker.ask(60, "prepare", "cell", "honest", job, 40, 4)
             worker.ask(60, "run", "cell", 4)
             answers.append(worker.ask(60, "outcome", "cell"))
             shards = set(psutil.Process(worker.process.pid).children())

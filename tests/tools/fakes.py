@@ -310,6 +310,35 @@ class OnGpu(Honest):
         self.variant = variant
 
 
+class Lodger(Honest):
+    """In the block of the GPU, in a process with others."""
+
+    tool = "lodger"
+    device = "cuda"
+    process = "lodgings"
+
+
+class Sublodger(Lodger):
+    """Another one there."""
+
+    tool = "sublodger"
+
+
+class Vandal(Lodger):
+    """Ends the process, but not in its first call."""
+
+    tool = "vandal"
+
+    def prepare(self, pairs, job):
+        super().prepare(pairs, job)
+        self.ends = len(pairs) != 8
+
+    def run(self):
+        if self.ends:
+            os._exit(7)
+        super().run()
+
+
 class UnevenOnGpu(Honest):
     """In the block of the GPU, the second of two cells that its process has prepared takes five times as long."""
 
@@ -355,6 +384,7 @@ def adapters():
     """One of each."""
     kinds = (
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
-        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly,
+        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Lodger, Sublodger, Vandal,
+        UnevenOnGpu, AbsentOnGpu,
     )  # fmt: skip
-    return [*(kind() for kind in kinds), Stuck(), Logbook("b"), OnGpu(), OnGpu("b"), UnevenOnGpu(), AbsentOnGpu()]
+    return [*(kind() for kind in kinds), Logbook("b"), OnGpu("b")]

@@ -31,8 +31,8 @@ _BATCHES = 28
 #: large, or up to four times until they have so many pairs, of which each is a thread.
 _PACKED, _MOST_PACKED, _PACKED_PAIRS = 2, 4, 160_000
 _LETTERS_PER_PAIR = 96
-#: CIGAR elements a pair that are made room for at least.
-_FIRST_ELEMENTS = 8
+#: CIGAR elements a pair that are made room for at least, and how much more room than is likely to be needed.
+_FIRST_ELEMENTS, _MARGIN = 8, 1.05
 #: Part of the free device memory that is taken where the caller sets no limit.
 _MEMORY_SHARE = 0.5
 
@@ -109,10 +109,10 @@ def _align(pairs, way, rescue, every_level=False):
             stream, letters = _stream(pairs, way)
             if stream is None:
                 return replace(rescue(np.arange(count)), rescued=count)
-            room = _Room(int(count * stream.elements_per_pair) if traced else 0)
+            room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
             again = stream.align(pairs, letters, scores, status, offsets[1:], room, rescued.hand_over, every_level)
             if traced and count:
-                stream.elements_per_pair = max(_FIRST_ELEMENTS, 1.05 * offsets[-1] / count)
+                stream.elements_per_pair = max(_FIRST_ELEMENTS, _MARGIN * offsets[-1] / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
         result = AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
         if len(again):  # kernels that were not launched may do these pairs
@@ -201,14 +201,19 @@ def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
 
 
 class _Room:
-    """A page-locked array of CIGAR elements that can grow."""
+    """A page-locked array for the CIGAR elements of these pairs, that can grow."""
 
-    def __init__(self, elements):
-        self.array = _pool.take(elements, np.uint32)
+    def __init__(self, pairs, elements):
+        self._sides, self.array = (pairs.pattern_offsets, pairs.text_offsets), _pool.take(elements, np.uint32)
 
-    def grow(self, elements):
-        """Make room for so many elements, or twice what there was."""
-        larger = _pool.take(max(elements, 2 * len(self.array)), np.uint32)
+    def grow(self, elements, done):
+        """Make room for so many elements, of the first pairs, and for as many a letter of those behind.
+
+        done: how many pairs these are.
+        """
+        here, all_ = (sum(int(offsets[end] - offsets[0]) for offsets in self._sides) for end in (done, -1))
+        likely = int(_MARGIN * elements * all_ / max(1, here))
+        larger = _pool.take(max(elements, likely, len(self.array) * 5 // 4), np.uint32)
         larger[: len(self.array)] = self.array
         self.array = larger
 

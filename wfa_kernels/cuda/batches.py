@@ -22,6 +22,8 @@ _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: of CIGARs out takes as long as theirs in: it must begin early too, and the lengths of a second batch of full size
 #: would be late.
 _FIRST, _FIRST_PACKED = (4,), (8, 4, 2)
+#: The last batches take half of what is left each, down to this part of a batch: little is left behind the last copy.
+_LEAST_PART = 8
 #: Part of a batch's page-locked letters that the host packs while the others cross the wire, and fewest letters of a
 #: batch, on each side, for which the threads' work is worth what starting it takes. More than that part, and they and
 #: the copy engine get into each other's way at the host's memory.
@@ -99,7 +101,7 @@ class Batcher:
             return None
         slot = self.slots[number % SLOTS]
         most = letters // first[number] if number < len(first) else letters
-        stop = min(self._cut(offsets, start, most, letters // 8) for offsets in sides)
+        stop = min(self._cut(offsets, start, most, letters // _LEAST_PART) for offsets in sides)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         lengths = slot.staged_shape[: stop - start]
         pieces = [

@@ -151,8 +151,8 @@ def _driver():
 
 
 def address(array):
-    """Of a device array's memory."""
-    return array.__cuda_array_interface__["data"][0]
+    """Of a device array's memory. ``__cuda_array_interface__`` tells it too, but works out shape and strides first."""
+    return array.device_ctypes_pointer.value
 
 
 def _simulated_bytes(array):

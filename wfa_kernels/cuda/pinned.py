@@ -106,10 +106,20 @@ class Pool:
             if buffer is not None:
                 self._free = [b for b in self._free if b is not buffer]
         if buffer is None:
+            self._let_go(size)
             buffer = pinned_array(size, np.uint8)
         lease = _Lease(buffer)
         weakref.finalize(lease, self._give_back, buffer)
         return np.asarray(lease)[: count * np.dtype(dtype).itemsize].view(dtype)
+
+    def _let_go(self, size):
+        """Free buffers that are too small for so many bytes, largest first, as many bytes at most: else those of ever
+        larger calls add up."""
+        with self._lock:
+            for buffer in sorted(self._free, key=len, reverse=True):
+                if len(buffer) <= size:
+                    size -= len(buffer)
+                    self._free = [b for b in self._free if b is not buffer]
 
     def _give_back(self, buffer):
         with self._lock:

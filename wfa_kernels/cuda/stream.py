@@ -69,10 +69,11 @@ class Stream:
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
         letters: of a batch, on each side. scores: int32[n], status: uint8[n], all OK, and, if traced, ends: int64[n],
-        where each CIGAR ends, are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements)`` makes
-        it larger. Copies to page-locked arrays are the fastest. hand_over: is called with rows, int64[...], that no
-        kernel can do, as soon as that is known; their CIGAR is empty. every_level: launch every kernel for every batch.
-        Else those that no pair has needed lately are left out, and the pairs that may need them are returned.
+        where each CIGAR ends, are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements, count)``
+        makes it larger, so many being of the first ``count`` pairs. Copies to page-locked arrays are the fastest.
+        hand_over: is called with rows, int64[...], that no kernel can do, as soon as that is known; their CIGAR is
+        empty. every_level: launch every kernel for every batch. Else those that no pair has needed lately are left out,
+        and the pairs that may need them are returned.
         """
         again, skipped, waiting = [], [], deque()
         if not every_level:  # else it goes on where a curtailed call stopped
@@ -264,7 +265,7 @@ class Stream:
             self.fetched = batch, base
             if end > len(room.array):
                 self.afterwards.synchronize()  # until then the array is being written
-                room.grow(end)
+                room.grow(end, batch.stop)
             slot.left.wait(self.afterwards)
             ended = self.spans.begin("time_d2h", batch, self.afterwards)
             device.copy_out(room.array[base:end], slot.cigars, 0, self.afterwards)

@@ -52,6 +52,7 @@ class Adapter:
     content keys its samples (its own file is always among them). held_bytes_a_base, held_bytes_a_pair: what a prepared
     cell holds, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error, its answers
     included: 11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
+    process: a name; tools of one name run in one process, where they may hold data together.
     """
 
     tool = ""
@@ -65,6 +66,11 @@ class Adapter:
     held_bytes_a_base, held_bytes_a_pair = 10, 500
     shared_bytes_a_base = 0
     sources: tuple[str, ...] = ()
+
+    @property
+    def process(self):
+        """By default a tool has its own."""
+        return self.id
 
     @property
     def id(self):

@@ -56,7 +56,7 @@ class Key:
     @property
     def name(self):
         """Name of the cell within its worker."""
-        return f"{self.scope}/{self.threads}/{self.n}" + "/twin" * self.twin
+        return f"{self.tool}/{self.scope}/{self.threads}/{self.n}" + "/twin" * self.twin
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The conductor: keeps the workers of one experiment and races them over its data sets, one worker at a time.
 
-A tool keeps its process for the whole experiment. A race that treats its twins unevenly is run once more with double
-rounds, as many as fit the time of a restartable step, and if need be marked.
+A tool keeps its process for the whole experiment; those that hold the same data share one. A race that treats its twins
+unevenly is run once more with double rounds, as many as fit the time of a restartable step, and if need be marked.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ class Conductor:
     def __init__(self, plan, adapters, oracle_folder, say, seed=None):
         self.plan, self.adapters, self.oracle_folder, self.say = plan, adapters, oracle_folder, say
         self.seed = seed
-        self.workers, self.prepared, self.watch = {}, Prepared(), Stopwatch()
+        self.workers = {}  # {(process, twin): Worker}: see home()
+        self.prepared, self.watch = Prepared(), Stopwatch()
         self.first_calls = {}
-        self.begun = {}  # {tool: Worker} that has not made its first call
-        self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of workers that failed in their first call
+        self.unstarted = {}  # {(tool, twin): (path, WorkerFailed)} of tools that failed in their first call
         self.versions, self.missing = {}, {}
         for tool in plan.tools:
             try:
@@ -43,7 +43,7 @@ class Conductor:
         return self
 
     def __exit__(self, *_):
-        for worker in (*self.workers.values(), *self.begun.values()):
+        for worker in self.workers.values():
             worker.stop()
 
     def race(self, path, dataset_hash):
@@ -77,9 +77,10 @@ class Conductor:
         return [job for job in jobs if self.adapters[tool].unsupported(job) is None]
 
     def home(self, key):
-        """(tool, whether it is the twin's) of a cell's worker. On a GPU a twin has its tool's: the letters are not
+        """(process, whether it is the twin's) of a cell's worker. On a GPU a twin has its tool's: the letters are not
         page-locked once more for it, 30 GB for 100M pairs of 150."""
-        return key.tool, key.twin and self.adapters[key.tool].device == "cpu"
+        adapter = self.adapters[key.tool]
+        return adapter.process, key.twin and adapter.device == "cpu"
 
     def threads(self, tool):
         """The numbers of threads the tool is timed with."""
@@ -87,12 +88,12 @@ class Conductor:
 
     def ask(self, key, path, method, *arguments, timeout_s=PATIENCE_S):
         """Answer of the worker of a cell's tool, on that data set. Raises WorkerFailed."""
-        return self._asked(self._worker(*self.home(key), path), timeout_s, method, *arguments)
+        return self._asked(self._worker(key, path), timeout_s, method, *arguments)
 
     def prepare(self, key, path, pairs):
         """Have a cell ready in its worker; pairs: of the data set. Drops what was used longest ago for its room."""
         own, adapter = self.home(key), self.adapters[key.tool]
-        self._worker(*own, path)  # a new worker, or one that opens the data set, holds nothing
+        self._worker(key, path)  # a new worker, or one that opens the data set, holds nothing
         if self.prepared.use(own, key.name):
             return
         sizes = held_bytes(adapter, pairs, key.n), shared_bytes(adapter, pairs, key.n)
@@ -100,7 +101,8 @@ class Conductor:
             with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
                 request = ("release",) if name is SHARED else ("drop", name)
                 self._asked(self.workers[other], PATIENCE_S, *request)
-        self.ask(key, path, "prepare", key.name, self.job(key.scope), key.n, self._processes(key.tool, key.threads))
+        shards = self._processes(key.tool, key.threads)
+        self.ask(key, path, "prepare", key.name, key.tool, self.job(key.scope), key.n, shards)
 
     def drop(self, key, path):
         """Let a cell go."""
@@ -109,8 +111,9 @@ class Conductor:
 
     def clear(self, device):
         """Let all cells of a device's tools go: its rounds are done, and another's need the room."""
+        homes = {self.adapters[tool].process for tool in self.plan.tools if self.adapters[tool].device == device}
         for own, worker in self.workers.items():
-            if self.adapters[own[0]].device == device and worker.alive:
+            if own[0] in homes and worker.alive:
                 self.prepared.forget(own)
                 with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
                     self._asked(worker, PATIENCE_S, "clear")
@@ -129,46 +132,49 @@ class Conductor:
         """Processes of a cell: one a thread, or one whose library has so many threads."""
         return 1 if self.adapters[tool].pool else threads
 
-    def _worker(self, tool, twin, path):
-        """The tool's live worker with the data set open; started and warmed up where there is none."""
-        worker = self.workers.get((tool, twin))
+    def _worker(self, key, path):
+        """The live worker of a cell's tool, which has made its first call, with the data set open."""
+        own = self.home(key)
+        worker = self.workers.get(own)
         if worker is None or not worker.alive:
-            self.workers[(tool, twin)] = worker = self._started(tool, twin, path)
+            self.workers[own] = worker = self._new_worker(own[0])
+        if key.tool not in worker.warm:
+            self._warm_up(worker, key.tool, own[1], path)
         if worker.opened != path:
-            self.prepared.forget((tool, twin))
+            self.prepared.forget(own)
             self._asked(worker, PATIENCE_S, "open", path)
             worker.opened = path
         return worker
 
     def _begin(self):
-        """Start a process of every tool that has none, all at once: each takes a second to import what it needs."""
+        """Start every process that is not there, all at once: each takes a second to import what it needs."""
+        begun = []
         for tool in self.plan.tools:
-            has_one = tool in self.begun or (tool, False) in self.workers
-            if not has_one and tool not in self.missing and self.supported_jobs(tool):
-                self.begun[tool] = self._new_worker(tool)
-        for worker in self.begun.values():
+            own = self.adapters[tool].process, False
+            if own not in self.workers and tool not in self.missing and self.supported_jobs(tool):
+                self.workers[own] = self._new_worker(own[0])
+                begun.append(self.workers[own])
+        for worker in begun:
             with contextlib.suppress(WorkerFailed):  # its first call will tell
                 self._asked(worker, PATIENCE_S, "peak_rss_bytes", False)
 
-    def _new_worker(self, tool):
-        most = max(self.threads(tool))
-        processes = self._processes(tool, most)
-        return Worker(tool, self.adapters[tool].device, processes, most // processes)
+    def _new_worker(self, process):
+        """A worker with as many processes and threads as any of its tools is timed with."""
+        tools = [tool for tool in self.plan.tools if self.adapters[tool].process == process]
+        most = {tool: max(self.threads(tool)) for tool in tools}
+        processes = max(self._processes(tool, most[tool]) for tool in tools)
+        return Worker(self.adapters[tools[0]].device, processes, max(most.values()) // processes)
 
-    def _started(self, tool, twin, path):
-        """A worker that has made its first call. One that could not is not asked again for another cell of that data
-        set: each try may take all of the patience. Raises WorkerFailed."""
+    def _warm_up(self, worker, tool, twin, path):
+        """Have a worker make the first call of a tool. One that could not is not asked again for another cell of that
+        data set: each try may take all of the patience. Raises WorkerFailed."""
         failed_on, failure = self.unstarted.get((tool, twin), (None, None))
         if failed_on == path:
             raise failure
-        worker = None if twin else self.begun.pop(tool, None)
-        if worker is None or not worker.alive:
-            worker = self._new_worker(tool)
-        processes = self._processes(tool, max(self.threads(tool)))
         try:
-            took = self._asked(worker, PATIENCE_S, "warm_up", self.supported_jobs(tool), path, processes)
+            took = self._asked(worker, PATIENCE_S, "warm_up", tool, self.supported_jobs(tool), path)
         except WorkerFailed as failure:
             self.unstarted[(tool, twin)] = path, failure
             raise
+        worker.warm.add(tool)
         self.first_calls.setdefault(tool, took)
-        return worker

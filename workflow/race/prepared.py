@@ -8,9 +8,8 @@ next run, which is not timed.
 
 import psutil
 
-#: Part of the machine's memory that prepared cells may take together, by the estimate below: of 128 GiB two workers'
-#: 30 GB of letters, as of lane full's 100M pairs of 150. The rest is for the answers of the cell that runs, and for the
-#: system to keep the data set at hand, which is timed from there too.
+#: Part of the machine's memory that prepared cells may take together, by the estimate below. The rest is for the
+#: answers of the cell that runs, and for the system to keep the data set at hand, which is timed from there too.
 PREPARED_SHARE = 0.7
 #: In place of a cell's name: what the cells of a worker hold together, be there none at the moment.
 SHARED = None

@@ -239,8 +239,8 @@ class Race:
     def _measure_memory(self, key, record):
         """By a run that is not timed: it takes memory anew that was given back to the system, page by page."""
         self._prepare(key)
+        self._ask(key, "peak_memory", key.name, True)  # what it gives back is not held by the process
         record.base_rss_bytes = self._ask(key, "peak_rss_bytes", True)
-        self._ask(key, "peak_memory", key.name, True)
         self._timed(key)
         record.peak_rss_bytes = self._ask(key, "peak_rss_bytes", False)
         record.peak_memory = self._ask(key, "peak_memory", key.name, False)

@@ -27,24 +27,25 @@ class WorkerFailed(Exception):
 
 
 class Worker:
-    """A tool's process. ask() raises WorkerFailed, and the process is then gone.
+    """The process of a tool, or of those that share one. ask() raises WorkerFailed, and the process is then gone.
 
     processes: it and those it will fork. threads: of each of them, 1 but for a library's own thread pool.
     """
 
-    def __init__(self, tool, device="cpu", processes=1, threads=1):
+    def __init__(self, device="cpu", processes=1, threads=1):
         ours, theirs = socket.socketpair()
         memory = int(psutil.virtual_memory().total * MEMORY_SHARE / processes) if device == "cpu" else 0
         # What the tool's programs read and write: a process that is killed cannot remove its files.
         self.scratch = tempfile.TemporaryDirectory(prefix="wavebench-", ignore_cleanup_errors=True)
         limits = dict.fromkeys(_THREAD_COUNTS, str(threads))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "workflow.race.worker", tool, str(theirs.fileno()), str(memory), str(threads)],
+            [sys.executable, "-m", "workflow.race.worker", *map(str, (theirs.fileno(), memory, processes, threads))],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,  # the answers go over the socket
             env={**os.environ, **limits, "TMPDIR": self.scratch.name}, start_new_session=True,
         )  # fmt: skip
         theirs.close()
         self.opened = None  # path of the data set it holds
+        self.warm = set()  # tools that have made their first call
         self.pipe = Connection(ours.detach())
 
     @property

@@ -1,4 +1,4 @@
-"""A worker: one tool in one process for a whole experiment, with shard processes forked from it.
+"""A worker: one tool, or those that share a process, for a whole experiment, with shard processes forked from it.
 
 The conductor speaks to it over a socket: each request is a tuple (command, arguments), each answer ("ok", value) or
 ("failed", status, reason). A worker that loses its conductor dies.
@@ -32,7 +32,7 @@ WARM_UP_PAIRS = 8
 
 
 class Cell:
-    """One job of the tool on the first n pairs of a data set, split into shards."""
+    """One job of a tool on the first n pairs of a data set, split into shards."""
 
     def __init__(self, adapter, job, pairs):
         self.adapter, self.job, self.pairs = adapter, job, pairs
@@ -73,8 +73,9 @@ class Shard:
     threads: of each of its runs. shards: how many there are; they share the cores for what is not timed.
     """
 
-    def __init__(self, tool, threads, index, shards=1):
-        self.tool, self.threads, self.index = tool, threads, index
+    def __init__(self, threads, index, shards=1):
+        self.threads, self.index = threads, index
+        self.tools = set()  # those that have run here
         self.untimed_threads = max(1, usable_cores() // shards)
         self.path, self.pairs, self.cells = None, None, {}
 
@@ -83,12 +84,22 @@ class Shard:
         self.path, self.pairs = path, PairBatch.from_arrow(path)
         self.clear()
 
-    def prepare(self, key, job, n, shards):
-        """Prepare the cell on this shard's part of the first n pairs."""
+    def first_call(self, tool, job, pairs):
+        """(seconds of a run, whether Numba compiled in it): of the run alone, by this clock. Importing the tool and
+        preparing the pairs are no compilation."""
+        self.tools.add(tool)
+        cell = Cell(fresh_adapter(tool, self.threads), job, pairs)
+        before, begin = kernel_cache.kept(), time.monotonic()
+        cell.run()
+        return time.monotonic() - begin, not kernel_cache.kept() <= before
+
+    def prepare(self, key, tool, job, n, shards):
+        """Prepare the cell of a tool on this shard's part of the first n pairs."""
         if self.index >= shards:
             return
+        self.tools.add(tool)
         start, stop = shard_bounds(self.pairs[:n], shards)[self.index]
-        self.cells[key] = (start, Cell(fresh_adapter(self.tool, self.threads), job, self.pairs[start:stop]))
+        self.cells[key] = (start, Cell(fresh_adapter(tool, self.threads), job, self.pairs[start:stop]))
 
     def run(self, key, begin_at):
         """Run the cell, at a given instant where one is given; (begin, end), or None where this shard has no part."""
@@ -148,8 +159,9 @@ class Shard:
         _give_back_freed()
 
     def release(self):
-        """Free what the tool's cells share."""
-        aligners.load()[self.tool].release()
+        """Free what the cells share."""
+        for tool in self.tools:
+            aligners.load()[tool].release()
 
     def peak_rss_bytes(self, reset):
         """Peak resident memory of this process since the last reset: after a reset what it holds; None where not told.
@@ -168,34 +180,30 @@ class Shard:
 
 
 class Team:
-    """The leader's own shard and those of the processes forked from it."""
+    """The leader's own shard and those of the processes forked from it. shards: how many they are in all."""
 
-    def __init__(self, tool, threads):
-        self.tool, self.threads, self.own = tool, threads, Shard(tool, threads, 0)
+    def __init__(self, shards, threads):
+        self.shards, self.threads, self.own = shards, threads, Shard(threads, 0, shards)
         self.forked = {}  # {process id: pipe}
 
-    def warm_up(self, jobs, path, shards):
-        """First run of every job on a few pairs; {scope: (seconds, compiled)}. Then forks the shards.
+    def warm_up(self, tool, jobs, path):
+        """First run of every job of a tool on a few pairs; {scope: (seconds, compiled)}. The first tool's first: forked
+        after it, the other shards share its memory and pay it once.
 
-        The seconds are of the run alone, by this clock: importing the tool and preparing the pairs are no compilation.
-        compiled: Numba compiled kernels in it; else they came from its cache on disk or an earlier scope, or the tool
-        has none. Forked after it, so the shards share its memory and pay it once.
+        compiled: Numba compiled kernels in that run; else they came from its cache on disk or an earlier scope, or the
+        tool has none.
         """
-        took = {}
-        pairs = PairBatch.from_arrow(path)[:WARM_UP_PAIRS]
-        for job in jobs:
-            cell = Cell(fresh_adapter(self.tool, self.threads), job, pairs)
-            before, begin = kernel_cache.kept(), time.monotonic()
-            cell.run()
-            took[job.scope] = time.monotonic() - begin, not kernel_cache.kept() <= before
-        self.own = Shard(self.tool, self.threads, 0, shards)
-        self._fork(shards)
+        opened = self.own.pairs if self.own.path == path else PairBatch.from_arrow(path)
+        pairs = opened[:WARM_UP_PAIRS]  # of the same mapping: tools that share data are not to bring it anew
+        took = {job.scope: self.own.first_call(tool, job, pairs) for job in jobs}
+        if not self.forked:
+            self._fork()
         return took
 
-    def _fork(self, shards):
-        for index in range(1, shards):
-            shard = Shard(self.tool, self.threads, index, shards)
-            shard.path, shard.pairs = self.own.path, self.own.pairs
+    def _fork(self):
+        for index in range(1, self.shards):
+            shard = Shard(self.threads, index, self.shards)
+            shard.path, shard.pairs, shard.tools = self.own.path, self.own.pairs, set(self.own.tools)
             process, pipe = _fork_shard(shard)
             self.forked[process] = pipe
 
@@ -218,9 +226,9 @@ class Team:
         """Map a data set in every shard."""
         self.everyone("open", path)
 
-    def prepare(self, key, job, n, shards):
-        """Prepare a cell over the given number of shards."""
-        self.everyone("prepare", key, job, n, shards)
+    def prepare(self, key, tool, job, n, shards):
+        """Prepare a cell of a tool over the given number of shards."""
+        self.everyone("prepare", key, tool, job, n, shards)
 
     def run(self, key, shards, barrier_s=0.004):
         """Seconds of one run: of the one shard, or from a common start to the end of the slowest."""
@@ -260,17 +268,16 @@ class Team:
 
     def clear(self):
         """Forget all cells and what they share, and fork the shards anew: then they hold no memory of their own."""
-        shards = 1 + len(self.forked)
         self.own.clear()
         for process, pipe in self.forked.items():
             os.kill(process, signal.SIGKILL)  # it waits for a request; later forks hold its pipe open
             os.waitpid(process, 0)
             pipe.close()
         self.forked = {}
-        self._fork(shards)
+        self._fork()
 
     def release(self):
-        """Free what the tool's cells share, everywhere."""
+        """Free what the cells share, everywhere."""
         self.everyone("release")
 
     def peak_rss_bytes(self, reset):
@@ -322,15 +329,16 @@ def _serve(target, pipe):
 
 
 def main():
-    """``python -m workflow.race.worker TOOL SOCKET MEMORY THREADS``: serve the conductor on an inherited socket.
+    """``python -m workflow.race.worker SOCKET MEMORY PROCESSES THREADS``: serve the conductor on an inherited socket.
 
-    MEMORY: bytes that each of its processes may have, 0 for no cap. THREADS: of each of them.
+    MEMORY: bytes that each of its processes may have, 0 for no cap. PROCESSES: it and those it will fork. THREADS: of
+    each of them.
     """
-    tool, descriptor, memory, threads = sys.argv[1], *map(int, sys.argv[2:])
+    descriptor, memory, processes, threads = map(int, sys.argv[1:])
     die_with_parent()
     if memory:
         limit_memory(memory)
-    _serve(Team(tool, threads), Connection(descriptor))
+    _serve(Team(processes, threads), Connection(descriptor))
 
 
 if __name__ == "__main__":
