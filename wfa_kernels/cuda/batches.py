@@ -16,7 +16,7 @@ from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 #: Letters are packed, and ordinary memory is brought into page-locked memory, by several threads: one does not keep up
 #: with the wire.
 _THREADS = 8
-#: Letters, and lengths, that a thread brings at a time.
+#: Letters, and lengths, that a thread brings at a time; the latter whole blocks.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: How many times smaller the first batches are: the kernels begin early. Packed letters are here so soon that the way
 #: of CIGARs out takes as long as theirs in: it must begin early too, and the lengths of a second batch of full size
@@ -46,6 +46,27 @@ def _put_lengths(pattern_offsets, text_offsets, lengths):
     return longest
 
 
+@njit(nogil=True, cache=True)
+def _put_shape(pattern_offsets, text_offsets, pattern_before, text_before, threads, lengths, patterns_at, texts_at):
+    """Fill what the GPU is told of a batch's pairs, lengths (see _put_lengths) and places; the longest sequence.
+
+    pattern_before, text_before: what the offsets are to be less. threads: pairs of a block. patterns_at, texts_at:
+    uint32[blocks], where the sequences of each block's first pair begin. They are put down while the offsets are at
+    hand: one offset in 128 read afterwards is a cache miss each, 6 ms for 10M pairs.
+    """
+    longest = 0
+    for block in range(len(patterns_at)):
+        first = block * threads
+        patterns_at[block] = pattern_offsets[first] - pattern_before
+        texts_at[block] = text_offsets[first] - text_before
+        last = min(first + threads, len(lengths))
+        block_longest = _put_lengths(
+            pattern_offsets[first : last + 1], text_offsets[first : last + 1], lengths[first:last]
+        )
+        longest = max(longest, block_longest)
+    return longest
+
+
 @dataclass
 class _Draft:
     """A batch to be, that ends before the first pair with a sequence over the limit."""
@@ -54,7 +75,7 @@ class _Draft:
     start: int
     stop: int
     slot: Slot
-    shaping: list  # lengths under way into the slot's page-locked memory, each to tell the longest
+    shaping: list  # lengths and places under way into the slot's page-locked memory, each to tell the longest
 
 
 class Batcher:
@@ -80,35 +101,37 @@ class Batcher:
         first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
         packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
-        first = _FIRST_PACKED if packed else _FIRST
-        draft = self._draft(sides, letters, 0, 0, first)
+        draft = self._draft(sides, letters, 0, 0, packed)
         while draft is not None:
             count, longest = self._shaped(sides, draft)
             start, number, slot = draft.start, draft.number, draft.slot
             stop = start + count
             if count:
-                draft = self._draft(sides, letters, stop, number + 1, first)  # its lengths come while this one is used
-                _put_places(sides, start, stop, packed, slot.staged_shape)
+                if stop < draft.stop:
+                    _move_places(draft.stop - start, count, slot.staged_shape)
+                draft = self._draft(sides, letters, stop, number + 1, packed)  # its lengths come while this one is used
                 self.longest_seen = max(self.longest_seen, longest)
                 yield Batch(number, start, stop, longest, slot, self._source(pairs, start, stop, slot))
             else:
                 skipped.append(start)
-                draft = self._draft(sides, letters, start + 1, number, first)
+                draft = self._draft(sides, letters, start + 1, number, packed)
 
-    def _draft(self, sides, letters, start, number, first):
-        """The next batch, whose lengths threads begin to put down; None after the last. first: see _FIRST."""
+    def _draft(self, sides, letters, start, number, packed):
+        """The next batch, whose lengths and places threads begin to put down; None after the last."""
         if start == len(sides[0]) - 1:
             return None
-        slot = self.slots[number % SLOTS]
+        slot, first = self.slots[number % SLOTS], _FIRST_PACKED if packed else _FIRST
         most = letters // first[number] if number < len(first) else letters
         stop = min(self._cut(offsets, start, most, letters // _LEAST_PART) for offsets in sides)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
-        lengths = slot.staged_shape[: stop - start]
-        pieces = [
-            self._threads.submit(_put_lengths, *(offsets[at : at + _LENGTHS_AT_A_TIME + 1] for offsets in sides), part)
-            for at in range(start, stop, _LENGTHS_AT_A_TIME)
-            for part in [lengths[at - start : at - start + _LENGTHS_AT_A_TIME]]
-        ]
+        before = [int(offsets[start]) - LEAD - (int(offsets[start]) % LETTERS if packed else 0) for offsets in sides]
+        lengths, *places = _parts_of_shape(slot.staged_shape, stop - start)
+        pieces = []
+        for at in range(0, stop - start, _LENGTHS_AT_A_TIME):
+            offsets = [side[start + at : min(start + at + _LENGTHS_AT_A_TIME, stop) + 1] for side in sides]
+            blocks = slice(at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS)
+            out = lengths[at : at + _LENGTHS_AT_A_TIME], *(starts[blocks] for starts in places)
+            pieces.append(self._threads.submit(_put_shape, *offsets, *before, THREADS, *out))
         return _Draft(number, start, stop, slot, pieces)
 
     def _shaped(self, sides, draft):
@@ -179,11 +202,14 @@ def _pieces(letters, planes, odd):
         yield part, *(out[piece * words : (piece + 1) * words] for out in (planes, odd))
 
 
-def _put_places(sides, start, stop, packed, shape):
-    """Where the sequences of each block's first pair begin, behind the lengths."""
-    at = stop - start
-    for offsets in sides:
-        first = LEAD + (int(offsets[start]) % LETTERS if packed else 0)
-        places = offsets[start:stop:THREADS] - offsets[start] + first
-        shape[at : at + len(places)] = places
-        at += len(places)
+def _parts_of_shape(shape, pairs):
+    """(lengths, places of patterns, places of texts) of so many pairs in what a batch tells the GPU."""
+    blocks = -(-pairs // THREADS)
+    return shape[:pairs], shape[pairs : pairs + blocks], shape[pairs + blocks : pairs + 2 * blocks]
+
+
+def _move_places(drafted, pairs, shape):
+    """Put the places behind fewer lengths than were drafted."""
+    places = [starts.copy() for starts in _parts_of_shape(shape, drafted)[1:]]
+    for target, starts in zip(_parts_of_shape(shape, pairs)[1:], places, strict=True):
+        target[:] = starts[: len(target)]
