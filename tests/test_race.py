@@ -135,6 +135,17 @@ def test_tools_go_on_where_another_one_ends_their_process(arena):
         assert (rows["status"] == "ok").all() and (rows["recall_native"] == 1).all() and rows["round"].max() >= 5
 
 
+def test_a_data_set_that_does_not_fit_the_memory_is_told(arena, monkeypatch):
+    def told(**asked):
+        _, _, lines = arena(["honest"], scopes=["score"], race_seconds=1, **asked)
+        return [line for line in lines if "of memory" in line]
+
+    assert told() == []
+    monkeypatch.setattr(one_race, "data_bytes", lambda pairs: 7 << 50)
+    (line,) = told(timeout=19)  # another plan: the first race is not taken from the store
+    assert line.startswith(f"  by estimate {7 << 20} GiB of memory are needed for this data set, and here are ")
+
+
 def test_one_cell_at_a_time_holds_answers(arena, tmp_path):
     arena(["honest", "hoarder"])
     assert set((tmp_path / "full").read_text().split()) == {"1"}

@@ -25,6 +25,11 @@ def shared_bytes(adapter, pairs, n):
     return adapter.shared_bytes_a_base * _bases(pairs, n)
 
 
+def data_bytes(pairs):
+    """Bytes of a data set, which a file's mapping brings to memory: letters and offsets."""
+    return _bases(pairs, len(pairs)) + pairs.pattern_offsets.nbytes + pairs.text_offsets.nbytes
+
+
 def _bases(pairs, n):
     """Letters of the first n pairs. No slice of them is made: it would check all their offsets, 0.04 s for 10M."""
     return int(sum(ends[n] - ends[0] for ends in (pairs.pattern_offsets, pairs.text_offsets)))

@@ -8,10 +8,12 @@ import random
 import time
 from dataclasses import replace
 
+import psutil
+
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, oracle, slices, statistics
 from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes, twin_keys
-from workflow.race.prepared import held_bytes, shared_bytes
+from workflow.race.prepared import data_bytes, held_bytes, shared_bytes
 from workflow.race.team import WorkerFailed
 
 #: Rounds stop when every cell's median is known to this half width.
@@ -77,6 +79,7 @@ class Race:
 
     def _admit(self):
         """A Record for every cell that the plan asks for, and for those of the reference."""
+        self._warn_of_memory()
         entries = {}
         for tool in self.plan.tools:
             for scope in self.plan.scopes:
@@ -128,6 +131,22 @@ class Race:
                 said = f"slices of {slice_s:g} s in place of {planned[device]:g} s ({device})"
                 self.conductor.say(f"  {said}: the fewest rounds would not fit")
         return found
+
+    def _warn_of_memory(self):
+        """Tell where the data set, and what tools hold of it besides, would not fit the host's memory."""
+        shared = {}
+        for tool in self.plan.tools:
+            adapter = self.conductor.adapters[tool]
+            if tool not in self.conductor.missing:
+                bytes_ = shared_bytes(adapter, self.pairs, len(self.pairs))
+                shared[adapter.process] = max(bytes_, shared.get(adapter.process, 0))
+        needed, memory = data_bytes(self.pairs) + sum(shared.values()), psutil.virtual_memory().total
+        if needed > memory:
+            self.conductor.say(
+                f"  by estimate {needed / 2**30:.0f} GiB of memory are needed for this data set, and here are "
+                f"{memory / 2**30:.0f}: it may be read from disk again and again, and times may tell of that; a lane "
+                "of fewer pairs fits"
+            )
 
     def _fits(self, keys):
         """Whether what takes time to prepare may all be held: what a worker's cells share, else what each holds."""
