@@ -253,19 +253,20 @@ def _longest(pairs):
 
 
 def _new_stream(pairs, way, wanted):
+    """As large as if there were no other: those make way where not all have room, until they are wanted again."""
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
-    if memory.held_bytes("device") > limit // 2:  # the other streams' buffers; they come back when they are wanted
-        _streams.clear()
-    room = limit - memory.held_bytes("device")
-    kernels = way.kernels()
-    longest = _longest(pairs)
-    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
+    kernels, longest, within = way.kernels(), _longest(pairs), limit
+    most = max(MAX_LENGTH, letters_within(limit, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
     letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length())
     while letters >= min(MAX_LENGTH, _MOST_LETTERS):
         try:
-            stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
-        except GpuMemoryError:  # another process may have taken what was free
-            letters, room = letters // 2, room // 2
+            with memory.device_memory_within(limit):
+                stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, within)
+        except GpuMemoryError:
+            if _streams:
+                _streams.clear()
+            else:  # another process may have taken what was free
+                letters, within = letters // 2, within // 2
             continue
         stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, most
         return stream

@@ -1,8 +1,9 @@
 """Device and page-locked memory of this library: every array comes from here, so that what is held is known."""
 
+import contextlib
 import threading
 import weakref
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from numba import cuda
@@ -10,6 +11,7 @@ from numba import cuda
 _lock = threading.Lock()
 _held = {"device": 0, "pinned": 0}
 _peak = dict(_held)
+_most = {"device": inf, "pinned": inf}
 
 
 class GpuMemoryError(MemoryError):
@@ -39,8 +41,20 @@ def peak_bytes(reset=False):
         return dict(_peak)
 
 
+@contextlib.contextmanager
+def device_memory_within(most):
+    """Within it, no device array is made that would bring what is held over so many bytes: GpuMemoryError."""
+    _most["device"] = most
+    try:
+        yield
+    finally:
+        _most["device"] = inf
+
+
 def _allocate(kind, make, shape, dtype):
     size = prod(shape if type(shape) is tuple else (shape,)) * np.dtype(dtype).itemsize
+    if _held[kind] + size > _most[kind]:
+        raise GpuMemoryError(f"{size} more bytes of {kind} memory would be more than {_most[kind]}")
     try:
         array = make(shape, dtype)
     except Exception as error:  # the driver's errors are of several kinds

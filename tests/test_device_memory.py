@@ -1,0 +1,72 @@
+"""How much device memory a call takes, told without a GPU: arrays that are counted and not made."""
+
+import numpy as np
+import pytest
+
+from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
+from wfa_kernels.cuda import aligner, buffers, device, memory, stream
+
+WAYS = [
+    (penalties, design, traced)
+    for penalties in (Edit(), Affine(2, 3, 1))
+    for design in ("fast", PaperDesign())
+    for traced in (False, True)
+]
+
+
+class Counted:
+    """In place of a device array, a CUDA stream or an event."""
+
+    size = 1 << 40
+
+    def __init__(self, shape=0, dtype=np.uint8):
+        self.nbytes = np.prod(shape, dtype=np.int64) * np.dtype(dtype).itemsize
+
+    def view(self, dtype):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(memory.cuda, "device_array", Counted)
+    monkeypatch.setattr(memory.cuda, "pinned_array", Counted)
+    for module in (buffers, stream):
+        for name in ("stream", "event"):
+            monkeypatch.setattr(module.cuda, name, Counted)
+    monkeypatch.setattr(device, "free_bytes", lambda: (140 << 30) - memory.held_bytes("device"))
+    monkeypatch.setattr(device, "processors", lambda: 132)
+    monkeypatch.setattr(aligner, "_streams", {})
+
+
+def pairs_of(length, count):
+    """PairBatch of that many pairs, whose letters take no memory."""
+    letters = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (count * length,), (0,))
+    offsets = np.arange(count + 1) * length
+    return PairBatch(letters, offsets, letters, offsets)
+
+
+def sizes(pairs, way, limit):
+    """Letters of a batch and bytes of its scratch memory of the stream for that, which is made where there is none."""
+    kept, _ = aligner._stream(pairs, aligner._Way(*way, limit, None))
+    return kept.letters, kept.slots[0].scratch.nbytes
+
+
+@pytest.mark.parametrize("limit", [256 << 20, 1 << 30, 32 << 30, None])
+@pytest.mark.parametrize(("length", "count"), [(150, 1_000_000), (10_000, 20_000)])
+def test_a_stream_keeps_within_its_limit_and_is_as_large_beside_others(limit, length, count):
+    pairs, alone = pairs_of(length, count), {}
+    for way in WAYS:
+        aligner._streams.clear()
+        alone[way] = sizes(pairs, way, limit)
+        assert 0 < memory.held_bytes("device") <= (limit or 70 << 30)
+    for way in WAYS + WAYS[::-1]:
+        assert sizes(pairs, way, limit) == alone[way]
+        assert memory.held_bytes("device") <= (limit or 70 << 30)
+    assert len(aligner._streams) > 1 or limit
+
+
+def test_no_stream_where_there_is_no_room():
+    with memory.device_memory_within(1 << 20), pytest.raises(memory.GpuMemoryError, match="would be more than 1048576"):
+        memory.device_array(1 << 20, np.uint16)
+    memory.device_array(1 << 20, np.uint16)
+    assert aligner._new_stream(pairs_of(150, 1000), aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24) is None
