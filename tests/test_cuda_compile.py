@@ -45,7 +45,10 @@ def kernels():
     odd = (words, words, places, pairs)
     found = {
         "pack_letters": (packing.pack_letters, (long, pairs, pairs, long, pairs, pairs, long, long, *odd)),
-        "place_pairs": (compaction.place_pairs, (pairs, words, types.uint32[:, ::1], table, numbers, *odd)),
+        "place_pairs": (
+            compaction.place_pairs,
+            (pairs, pairs, words, words, types.uint32[:, ::1], table, numbers, *odd),
+        ),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
         "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),
         "gather_runs": (

@@ -66,6 +66,14 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
+@pytest.mark.parametrize("source", ["pinned", "packed"])
+def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source):
+    pairs = [*random_pairs(11, LENGTHS, seed=4), mismatches(3, 261), *random_pairs(10, LENGTHS, seed=5)]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", source, letters=320)
+    check(pairs, answer)
+    assert len(answer["batches"]) > 3
+
+
 def test_gaps_longer_than_the_diagonals_at_hand():
     """The fast design's way back: forth and back within 32 columns, at both ends, across several words of a band."""
     a, b, c = (pattern for pattern, _ in random_pairs(3, [70], seed=4))

@@ -9,7 +9,7 @@ from numba import njit
 from wfa_kernels.cuda import host_packing
 from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot, Source
 from wfa_kernels.cuda.by_length import LongestFirst
-from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.compaction import NARROW, THREADS, length_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 
@@ -33,21 +33,21 @@ _PACKED_AT_A_TIME = 1 << 20
 
 
 @njit(nogil=True, cache=True)
-def _put_lengths(pattern_offsets, text_offsets, lengths):
-    """Fill lengths, uint32[pairs], m | n << 16, cut off at 16 bits; the longest sequence.
+def _put_lengths(pattern_offsets, text_offsets, bits, lengths):
+    """Fill lengths, uint16[pairs] or uint32[pairs], m | n << bits, both cut off; the longest sequence.
 
     pattern_offsets, text_offsets: int64[pairs + 1].
     """
-    longest = 0
+    longest, kept = 0, (1 << bits) - 1
     for i in range(len(lengths)):
         m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
         longest = max(longest, m, n)
-        lengths[i] = (m & 0xFFFF) | (n & 0xFFFF) << 16
+        lengths[i] = (m & kept) | (n & kept) << bits
     return longest
 
 
 @njit(nogil=True, cache=True)
-def _put_shape(pattern_offsets, text_offsets, pattern_before, text_before, threads, lengths, patterns_at, texts_at):
+def _tell(pattern_offsets, text_offsets, pattern_before, text_before, threads, bits, lengths, patterns_at, texts_at):
     """Fill what the GPU is told of a batch's pairs, lengths (see _put_lengths) and places; the longest sequence.
 
     pattern_before, text_before: what the offsets are to be less. threads: pairs of a block. patterns_at, texts_at:
@@ -61,7 +61,7 @@ def _put_shape(pattern_offsets, text_offsets, pattern_before, text_before, threa
         texts_at[block] = text_offsets[first] - text_before
         last = min(first + threads, len(lengths))
         block_longest = _put_lengths(
-            pattern_offsets[first : last + 1], text_offsets[first : last + 1], lengths[first:last]
+            pattern_offsets[first : last + 1], text_offsets[first : last + 1], bits, lengths[first:last]
         )
         longest = max(longest, block_longest)
     return longest
@@ -75,7 +75,8 @@ class _Draft:
     start: int
     stop: int
     slot: Slot
-    shaping: list  # lengths and places under way into the slot's page-locked memory, each to tell the longest
+    narrow: bool  # lengths in 8 bits each
+    telling: list  # lengths and places under way into the slot's page-locked memory, each to tell the longest
 
 
 class Batcher:
@@ -89,6 +90,7 @@ class Batcher:
     def __init__(self, slots, pairs, letters, longest, host_packs):
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
         self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
+        self._longest = 0  # sequence of the call before; during a call, of its batches so far
 
     def beside(self, function, *arguments):
         """Begin what the host has to do besides, in another thread; a future."""
@@ -101,22 +103,28 @@ class Batcher:
         first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
         packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
-        draft = self._draft(sides, letters, 0, 0, packed)
+        narrow, self._longest = self._longest <= NARROW, 0
+        draft = self._draft(sides, letters, 0, 0, packed, narrow)
         while draft is not None:
-            count, longest = self._shaped(sides, draft)
+            count, longest = self._told(sides, draft)
             start, number, slot = draft.start, draft.number, draft.slot
             stop = start + count
-            if count:
+            self._longest = max(self._longest, longest)
+            if narrow and self._longest > NARROW:
+                narrow = False
+                draft = self._draft(sides, letters, start, number, packed, narrow)
+            elif count:
                 if stop < draft.stop:
-                    _move_places(draft.stop - start, count, slot.staged_shape)
-                draft = self._draft(sides, letters, stop, number + 1, packed)  # its lengths come while this one is used
+                    _move_places(draft.stop - start, count, narrow, slot.staged_header)
+                # Its lengths come while this one is used.
+                draft = self._draft(sides, letters, stop, number + 1, packed, narrow)
                 self.longest_seen = max(self.longest_seen, longest)
-                yield Batch(number, start, stop, longest, slot, self._source(pairs, start, stop, slot))
+                yield Batch(number, start, stop, longest, narrow, slot, self._source(pairs, start, stop, slot))
             else:
                 skipped.append(start)
-                draft = self._draft(sides, letters, start + 1, number, packed)
+                draft = self._draft(sides, letters, start + 1, number, packed, narrow)
 
-    def _draft(self, sides, letters, start, number, packed):
+    def _draft(self, sides, letters, start, number, packed, narrow):
         """The next batch, whose lengths and places threads begin to put down; None after the last."""
         if start == len(sides[0]) - 1:
             return None
@@ -125,18 +133,18 @@ class Batcher:
         stop = min(self._cut(offsets, start, most, letters // _LEAST_PART) for offsets in sides)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         before = [int(offsets[start]) - LEAD - (int(offsets[start]) % LETTERS if packed else 0) for offsets in sides]
-        lengths, *places = _parts_of_shape(slot.staged_shape, stop - start)
+        lengths, *places = _parts(slot.staged_header, stop - start, narrow)
         pieces = []
         for at in range(0, stop - start, _LENGTHS_AT_A_TIME):
             offsets = [side[start + at : min(start + at + _LENGTHS_AT_A_TIME, stop) + 1] for side in sides]
             blocks = slice(at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS)
             out = lengths[at : at + _LENGTHS_AT_A_TIME], *(starts[blocks] for starts in places)
-            pieces.append(self._threads.submit(_put_shape, *offsets, *before, THREADS, *out))
-        return _Draft(number, start, stop, slot, pieces)
+            pieces.append(self._threads.submit(_tell, *offsets, *before, THREADS, 8 if narrow else 16, *out))
+        return _Draft(number, start, stop, slot, narrow, pieces)
 
-    def _shaped(self, sides, draft):
+    def _told(self, sides, draft):
         """(pairs of a draft before one over the limit, the longest sequence of these)."""
-        longest = max(piece.result() for piece in draft.shaping)
+        longest = max(piece.result() for piece in draft.telling)
         if longest <= self.longest:
             return draft.stop - draft.start, longest
         lengths = np.maximum(*(np.diff(offsets[draft.start : draft.stop + 1]) for offsets in sides))
@@ -202,14 +210,15 @@ def _pieces(letters, planes, odd):
         yield part, *(out[piece * words : (piece + 1) * words] for out in (planes, odd))
 
 
-def _parts_of_shape(shape, pairs):
-    """(lengths, places of patterns, places of texts) of so many pairs in what a batch tells the GPU."""
-    blocks = -(-pairs // THREADS)
-    return shape[:pairs], shape[pairs : pairs + blocks], shape[pairs + blocks : pairs + 2 * blocks]
+def _parts(header, pairs, narrow):
+    """(lengths, places of patterns, places of texts) of so many pairs in what the GPU is told of a batch."""
+    blocks, words = -(-pairs // THREADS), length_words(pairs, narrow)
+    lengths = header[:words].view(np.uint16)[:pairs] if narrow else header[:words]
+    return lengths, header[words : words + blocks], header[words + blocks : words + 2 * blocks]
 
 
-def _move_places(drafted, pairs, shape):
+def _move_places(drafted, pairs, narrow, header):
     """Put the places behind fewer lengths than were drafted."""
-    places = [starts.copy() for starts in _parts_of_shape(shape, drafted)[1:]]
-    for target, starts in zip(_parts_of_shape(shape, pairs)[1:], places, strict=True):
+    places = [starts.copy() for starts in _parts(header, drafted, narrow)[1:]]
+    for target, starts in zip(_parts(header, pairs, narrow)[1:], places, strict=True):
         target[:] = starts[: len(target)]

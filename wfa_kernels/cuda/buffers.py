@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda
 
-from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.compaction import THREADS, length_words
 from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
@@ -26,7 +26,8 @@ class Slot:
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
         self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
         self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
-        self.shape = device_array(pairs + 2 * blocks, np.uint32)
+        self.header = device_array(pairs + 2 * blocks, np.uint32)
+        self.shape = device_array(pairs, np.uint32)
         self.place = device_array((2, pairs), np.uint32)
         self.queues = device_array((levels + 2, max(pairs, levels + 2 + learned)), np.int32)
         self.scores = device_array(pairs, np.int32)
@@ -39,7 +40,7 @@ class Slot:
         self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
         self.scratch = device_array(scratch_words, np.uint64)
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
-        self.staged_shape = pinned_array(pairs + 2 * blocks, np.uint32)
+        self.staged_header = pinned_array(pairs + 2 * blocks, np.uint32)
         self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
@@ -99,6 +100,7 @@ class Batch:
     start: int
     stop: int
     longest: int
+    narrow: bool  # lengths cross the wire in 8 bits each
     slot: Slot
     source: "Source"
     first_level: int = 0
@@ -113,6 +115,11 @@ class Batch:
     @property
     def blocks(self):
         return -(-self.pairs // THREADS)
+
+    @property
+    def header(self):
+        """What the GPU is told of its pairs, page-locked: see compaction.place_pairs."""
+        return self.slot.staged_header[: length_words(self.pairs, self.narrow) + 2 * self.blocks]
 
     @property
     def input(self):
@@ -133,5 +140,5 @@ class Batch:
 def letters_within(memory, levels, traced, letters_per_pair):
     """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
     letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (16 if traced else 0))
-    pair = SLOTS * (28 + 4 * (levels + 2) + 1)
+    pair = SLOTS * (32 + 4 * (levels + 2) + 1)
     return int(BATCHES_SHARE * memory / (letter + pair / letters_per_pair))

@@ -15,7 +15,7 @@ LETTERS = 32
 #: Words before the first letter and behind the last one: a band of 256 diagonals and the words at hand reach as far.
 LEAD_WORDS, TAIL_WORDS = 16, 24
 LEAD = LEAD_WORDS * LETTERS
-#: Longest sequence: lengths cross the wire as 16 bits.
+#: Longest sequence: lengths cross the wire as 16 bits at most.
 MAX_LENGTH = 0xFFFF
 #: Threads of a block of pack_letters.
 PACK_THREADS = 256

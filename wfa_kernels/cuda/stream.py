@@ -4,10 +4,10 @@ One batch is on its way in while others are computed and one comes out; ``SLOTS`
 has a CUDA stream for its kernels: what one batch's few last pairs leave idle of the GPU, the next batch's kernels take.
 The copies in have one, those out that follow the kernels another, and those of CIGARs a third, since a batch's CIGARs
 must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
-lengths as 16 bits (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size is
-known on the GPU only: the host waits for it some batches behind the copies, and then asks for the CIGARs. Letters come
-as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought into
-page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
+lengths as 16 bits or 8 (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size
+is known on the GPU only: the host waits for it some batches behind the copies, and then asks for the CIGARs. Letters
+come as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought
+into page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
 """
 
 from collections import deque
@@ -122,7 +122,7 @@ class Stream:
             slot = batch.slot
             slot.computed.wait(self.inward)
             ended = self.spans.begin("time_h2d", batch, self.inward)
-            device.copy_in(slot.shape, slot.staged_shape[: batch.pairs + 2 * batch.blocks], self.inward)
+            device.copy_in(slot.header, batch.header, self.inward)
             if batch.source.locked:
                 self._send_letters(batch)
             if not batch.source.staging:
@@ -192,7 +192,8 @@ class Stream:
                 *slot.planes, *slot.odd, slot.flag, flagged,
             )  # fmt: skip
         slot.launch(
-            compaction.place_pairs, blocks, THREADS, batch.pairs, slot.shape, slot.place, slot.queues, slot.scores,
+            compaction.place_pairs, blocks, THREADS,
+            batch.pairs, int(batch.narrow), slot.header, slot.shape, slot.place, slot.queues, slot.scores,
             *slot.odd, slot.flag, flagged,
         )  # fmt: skip
         ended()
