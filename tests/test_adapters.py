@@ -199,7 +199,8 @@ def test_takes_a_batch_without_pairs_and_another_after_it(tool):
 
 @pytest.fixture
 def brought(monkeypatch):
-    """[(source, number of pairs)] of what the GPU's adapters bring to other memory, in which they then run."""
+    """What the GPU's adapters bring to other memory and then take, [(source, number of pairs)], with "released" where
+    they give back what the library keeps."""
     sizes = []
 
     def bringing(source):
@@ -212,6 +213,7 @@ def brought(monkeypatch):
     for source in ("pinned", "packed"):
         monkeypatch.setitem(wavebench_gpu._BRING, source, bringing(source))
     monkeypatch.setattr(wavebench_gpu, "_brought", wavebench_gpu.Brought())
+    monkeypatch.setattr(wfa_kernels, "release_gpu_memory", lambda: sizes.append("released"))
     return sizes
 
 
@@ -227,7 +229,7 @@ def test_pairs_are_page_locked_once_for_both_scopes(brought):
     assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
     adapter.release()
     adapter.prepare(BATCH, None)
-    assert brought[7:] == [("pinned", whole)]
+    assert brought[7:] == ["released", ("pinned", whole)]
 
 
 def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
@@ -238,15 +240,13 @@ def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
     assert brought == [("pinned", len(BATCH)), ("packed", len(BATCH))]
     assert len({adapter.process for adapter in adapters}) == 1
     letters = len(BATCH.pattern) + len(BATCH.text)
-    given_back = []
-    monkeypatch.setattr(wfa_kernels, "release_gpu_memory", lambda: given_back.append(True))
     monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 10 * letters})
     own = {tool: adapter.peak_memory(False)["peak_pinned_bytes"] for tool, adapter in zip(tools, adapters, strict=True)}
     packed = letters // 4
     assert own["fast", "pinned"] == own["paper", "pinned"] == 10 * letters - packed
     assert own["fast", "packed"] == 9 * letters and own["paper", "pageable"] == 9 * letters - packed
-    assert not given_back
-    assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and given_back
+    assert len(brought) == 2
+    assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and brought[2:] == ["released"]
 
 
 @pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])

@@ -136,8 +136,9 @@ class WavebenchGpu(Adapter):
         )
 
     def release(self):
-        """Free the pairs that were brought."""
+        """Free the pairs that were brought, and what align() keeps: what comes next are other pairs."""
         _brought.release()
+        wfa_kernels.release_gpu_memory()
 
     def timings(self):
         """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""
