@@ -146,6 +146,13 @@ def test_a_data_set_that_does_not_fit_the_memory_is_told(arena, monkeypatch):
     assert line.startswith(f"  by estimate {7 << 20} GiB of memory are needed for this data set, and here are ")
 
 
+def test_long_phases_are_told_when_they_end(arena, monkeypatch):
+    monkeypatch.setattr(one_race, "LONG_S", 0)
+    _, _, lines = arena(["honest", "on-gpu"], scopes=["score"], race_seconds=1)
+    told = [re.sub(r"\d+ s$", "", line) for line in lines[1:] if re.fullmatch(r"  [a-z ]+: \d+ s", line)]
+    assert told[:4] == ["  sizes: ", "  exact scores: ", "  rounds on cpu: ", "  rounds on cuda: "]
+
+
 def test_one_cell_at_a_time_holds_answers(arena, tmp_path):
     arena(["honest", "hoarder"])
     assert set((tmp_path / "full").read_text().split()) == {"1"}
