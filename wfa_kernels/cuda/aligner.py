@@ -10,7 +10,7 @@ from numba import njit
 from wfa_kernels.cuda import by_length, device, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
-from wfa_kernels.cuda.buffers import letters_within
+from wfa_kernels.cuda.buffers import FIXED_BYTES, letters_within
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -255,18 +255,18 @@ def _longest(pairs):
 def _new_stream(pairs, way, wanted):
     """As large as if there were no other: those make way where not all have room, until they are wanted again."""
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
-    kernels, longest, within = way.kernels(), _longest(pairs), limit
-    most = max(MAX_LENGTH, letters_within(limit, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
+    kernels, longest, room = way.kernels(), _longest(pairs), limit - FIXED_BYTES
+    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
     letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length())
     while letters >= min(MAX_LENGTH, _MOST_LETTERS):
         try:
             with memory.device_memory_within(limit):
-                stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, within)
+                stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
         except GpuMemoryError:
             if _streams:
                 _streams.clear()
             else:  # another process may have taken what was free
-                letters, within = letters // 2, within // 2
+                letters, room = letters // 2, room // 2
             continue
         stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, most
         return stream

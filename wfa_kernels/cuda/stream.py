@@ -17,7 +17,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
-from wfa_kernels.cuda.buffers import BATCHES_SHARE, SLOTS, Slot
+from wfa_kernels.cuda.buffers import BATCHES_SHARE, MOST_BATCHES, SLOTS, Slot
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
@@ -32,7 +32,6 @@ ALL_PAIRS = -1
 #: Batches whose copies are under way before the host waits for one; of packed letters, whose CIGARs take the wire out
 #: as long as they take it in, and must begin early. Fewer than SLOTS - 1: what a slot has fetched is read by then.
 _AHEAD, _AHEAD_PACKED = 2, 1
-_BATCHES = 1 << 20
 #: In place of a batch's number where the host has found letters without a code: what the flag holds when cleared.
 _FOUND_BEFORE = 0
 
@@ -63,7 +62,7 @@ class Stream:
         most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
         self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS), Spans()
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
-        self.filled = device_array(_BATCHES, np.int64)
+        self.filled = device_array(MOST_BATCHES, np.int64)
 
     def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
