@@ -75,7 +75,6 @@ class _Draft:
     start: int
     stop: int
     slot: Slot
-    narrow: bool  # lengths in 8 bits each
     telling: list  # lengths and places under way into the slot's page-locked memory, each to tell the longest
 
 
@@ -125,7 +124,10 @@ class Batcher:
                 draft = self._draft(sides, letters, start + 1, number, packed, narrow)
 
     def _draft(self, sides, letters, start, number, packed, narrow):
-        """The next batch, whose lengths and places threads begin to put down; None after the last."""
+        """The next batch, whose lengths and places threads begin to put down; None after the last.
+
+        packed: the letters are. narrow: 8 bits are enough for a length.
+        """
         if start == len(sides[0]) - 1:
             return None
         slot, first = self.slots[number % SLOTS], _FIRST_PACKED if packed else _FIRST
@@ -140,7 +142,7 @@ class Batcher:
             blocks = slice(at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS)
             out = lengths[at : at + _LENGTHS_AT_A_TIME], *(starts[blocks] for starts in places)
             pieces.append(self._threads.submit(_tell, *offsets, *before, THREADS, 8 if narrow else 16, *out))
-        return _Draft(number, start, stop, slot, narrow, pieces)
+        return _Draft(number, start, stop, slot, pieces)
 
     def _told(self, sides, draft):
         """(pairs of a draft before one over the limit, the longest sequence of these)."""
