@@ -35,6 +35,7 @@ def no_gpu(monkeypatch):
             monkeypatch.setattr(module.cuda, name, Counted)
     monkeypatch.setattr(device, "free_bytes", lambda: (140 << 30) - memory.held_bytes("device"))
     monkeypatch.setattr(device, "processors", lambda: 132)
+    monkeypatch.setattr(device, "give_back_freed", lambda: None)
     monkeypatch.setattr(aligner, "_streams", {})
 
 
@@ -72,3 +73,16 @@ def test_no_stream_where_there_is_no_room():
         memory.device_array(1 << 20, np.uint16)
     memory.device_array(1 << 20, np.uint16)
     assert aligner._new_stream(pairs_of(150, 1000), aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24) is None
+
+
+def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
+    """Before more is taken, and when a caller asks for it: Numba would keep ten page-locked arrays of any size."""
+    given_back = []
+    monkeypatch.setattr(device, "give_back_freed", lambda: given_back.append(True))
+    memory.pinned_array(1000, np.uint8)
+    assert not given_back
+    memory.pinned_array(1 << 26, np.uint8)
+    memory.device_array(1 << 24, np.uint32)
+    assert len(given_back) == 2
+    aligner.release()
+    assert len(given_back) == 3

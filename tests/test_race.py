@@ -337,10 +337,7 @@ def test_unchanged_race_comes_from_the_store(arena):
     assert not any("store" in line for line in lines) and len(other) > len(first)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["PROCEDURE", *(pytest.param(f"{kind}_MEMORY_BYTES", marks=pytest.mark.slow) for kind in ("WORKING", "DEVICE"))],
-)
+@pytest.mark.parametrize("name", ["PROCEDURE", pytest.param("WORKING_MEMORY_BYTES", marks=pytest.mark.slow)])
 def test_other_conditions_race_again_and_are_on_the_card(arena, monkeypatch, name):
     arena(["honest"], scopes=["score"])
     monkeypatch.setattr(provenance, name, 12345)

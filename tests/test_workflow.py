@@ -270,7 +270,6 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
     [
         ("workflow/race/provenance.py", "PROCEDURE"),
         ("workflow/aligners/__init__.py", "WORKING_MEMORY_BYTES"),
-        ("workflow/aligners/__init__.py", "DEVICE_MEMORY_BYTES"),
     ],
 )
 def test_other_conditions_run_every_race_again(finished, file, name):

@@ -70,6 +70,7 @@ def release():
     with _lock:
         _streams.clear()
         _pool.clear()
+    device.give_back_freed()
 
 
 def slots():

@@ -68,12 +68,21 @@ def named(function, suffix, registers=None):
     return cuda.jit(function) if simulated() else cuda.jit(cache=True, max_registers=registers)(function)
 
 
+def give_back_freed():
+    """Let go of the memory of arrays that are gone: Numba puts that off, of page-locked ones whatever their size."""
+    if not simulated():
+        from numba import cuda
+
+        cuda.current_context().deallocations.clear()
+
+
 def free_bytes():
     """Free bytes of device memory; in the simulator, which knows no such thing, 256 MiB."""
     if simulated():
         return 2**28
     from numba import cuda
 
+    give_back_freed()
     return int(cuda.current_context().get_memory_info().free)
 
 

@@ -8,6 +8,11 @@ from math import inf, prod
 import numpy as np
 from numba import cuda
 
+from wfa_kernels.cuda import device
+
+#: Bytes of an array before which the memory of those that are gone is given back.
+_LARGE = 1 << 26
+
 _lock = threading.Lock()
 _held = {"device": 0, "pinned": 0}
 _peak = dict(_held)
@@ -55,6 +60,8 @@ def _allocate(kind, make, shape, dtype):
     size = prod(shape if type(shape) is tuple else (shape,)) * np.dtype(dtype).itemsize
     if _held[kind] + size > _most[kind]:
         raise GpuMemoryError(f"{size} more bytes of {kind} memory would be more than {_most[kind]}")
+    if size >= _LARGE:
+        device.give_back_freed()
     try:
         array = make(shape, dtype)
     except Exception as error:  # the driver's errors are of several kinds

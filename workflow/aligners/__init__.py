@@ -20,8 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRA_VARIABLE = "WAVEBENCH_ALIGNERS"
 #: Working memory for one pair in one worker: the same bound for every tool that takes or needs one.
 WORKING_MEMORY_BYTES = 2**30
-#: Device memory of a GPU worker.
-DEVICE_MEMORY_BYTES = 32 * 2**30
 
 
 class ToolMissing(Exception):

@@ -2,7 +2,7 @@
 
 import wfa_kernels
 from wfa_kernels import Affine, Edit, PaperDesign
-from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, Adapter, ToolMissing
+from workflow.aligners import ROOT, Adapter, ToolMissing
 from workflow.aligners.wavebench import HEURISTICS, imported
 
 #: Threads per block of the papers' design that are raced (journal Table 4).
@@ -131,7 +131,6 @@ class WavebenchGpu(Adapter):
             scope=self._job.scope,
             device="cuda",
             design=self.design,
-            device_memory=DEVICE_MEMORY_BYTES,
             heuristic=self.heuristic,
         )
 

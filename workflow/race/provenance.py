@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import numba
 
-from workflow.aligners import DEVICE_MEMORY_BYTES, ROOT, WORKING_MEMORY_BYTES
+from workflow.aligners import ROOT, WORKING_MEMORY_BYTES
 
 #: Version of the way of measuring: raise it when a change of the engine makes earlier samples no longer comparable.
 #: Every race is then run again, and tables mark samples of another one.
@@ -53,11 +53,7 @@ def now_utc():
 
 def conditions():
     """What all races are measured under, {name: number}. A change of any runs every race again and marks older ones."""
-    return {
-        "procedure": PROCEDURE,
-        "working_memory_bytes": WORKING_MEMORY_BYTES,
-        "device_memory_bytes": DEVICE_MEMORY_BYTES,
-    }
+    return {"procedure": PROCEDURE, "working_memory_bytes": WORKING_MEMORY_BYTES}
 
 
 def race_key(plan, conductor, dataset_hash, host):
