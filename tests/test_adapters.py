@@ -20,7 +20,6 @@ from workflow.aligners import (
     _native,
     external,
     parasail_native,
-    wavebench_gpu,
 )
 from workflow.aligners import parasail as parasail_adapter
 from workflow.aligners import wfa2lib as wfa2lib_adapter
@@ -195,58 +194,6 @@ def test_takes_a_batch_without_pairs_and_another_after_it(tool):
     for scope in [scope for scope in ("cigar", "score") if (scope, "edit") in TOOLS[tool][0]]:
         for batch in (BATCH[:0], BATCH[:3], BATCH[12:20]):
             check(adapter, batch, answer(adapter, batch, scope, Edit()), scope, Edit(), TOOLS[tool][1])
-
-
-@pytest.fixture
-def brought(monkeypatch):
-    """What the GPU's adapters bring to other memory and then take, [(source, number of pairs)], with "released" where
-    they give back what the library keeps."""
-    sizes = []
-
-    def bringing(source):
-        def bring(pairs):
-            sizes.append((source, len(pairs)))
-            return list(pairs.patterns())
-
-        return bring
-
-    for source in ("pinned", "packed"):
-        monkeypatch.setitem(wavebench_gpu._BRING, source, bringing(source))
-    monkeypatch.setattr(wavebench_gpu, "_brought", wavebench_gpu.Brought())
-    monkeypatch.setattr(wfa_kernels, "release_gpu_memory", lambda: sizes.append("released"))
-    return sizes
-
-
-def test_pairs_are_page_locked_once_for_both_scopes(brought):
-    other = PairBatch(
-        *(array.copy() for array in (BATCH.pattern, BATCH.pattern_offsets, BATCH.text, BATCH.text_offsets))
-    )
-    for pairs in (BATCH[:2], BATCH[:9], BATCH[:9], BATCH[:3], BATCH[:9], BATCH[1:10], BATCH, other, BATCH):
-        adapter = wavebench_gpu.WavebenchGpu(Edit, "fast")
-        adapter.prepare(pairs, None)
-        assert adapter._pairs == pairs.patterns()
-    whole = len(BATCH)
-    assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
-    adapter.release()
-    adapter.prepare(BATCH, None)
-    assert brought[7:] == ["released", ("pinned", whole)]
-
-
-def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
-    tools = [("fast", "pinned"), ("paper", "pinned"), ("fast", "packed"), ("paper", "pageable"), ("fast", "pinned")]
-    adapters = [wavebench_gpu.WavebenchGpu(Edit, *tool) for tool in tools]
-    for adapter in adapters:
-        adapter.prepare(BATCH, None)
-    assert brought == [("pinned", len(BATCH)), ("packed", len(BATCH))]
-    assert len({adapter.process for adapter in adapters}) == 1
-    letters = len(BATCH.pattern) + len(BATCH.text)
-    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 10 * letters})
-    own = {tool: adapter.peak_memory(False)["peak_pinned_bytes"] for tool, adapter in zip(tools, adapters, strict=True)}
-    packed = letters // 4
-    assert own["fast", "pinned"] == own["paper", "pinned"] == 10 * letters - packed
-    assert own["fast", "packed"] == 9 * letters and own["paper", "pageable"] == 9 * letters - packed
-    assert len(brought) == 2
-    assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and brought[2:] == ["released"]
 
 
 @pytest.mark.parametrize("tool", [t for t in TOOLS if not (t.startswith("wavebench") or is_native(t))])

@@ -1,5 +1,7 @@
 """How much device memory a call takes, told without a GPU: arrays that are counted and not made."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,8 @@ def test_a_stream_keeps_within_its_limit_and_is_as_large_beside_others(limit, le
 
 def test_no_stream_where_there_is_no_room():
     with memory.device_memory_within(1 << 20), pytest.raises(memory.GpuMemoryError, match="would be more than 1048576"):
+        with ThreadPoolExecutor(1) as other:
+            other.submit(memory.device_array, 1 << 20, np.uint16).result()
         memory.device_array(1 << 20, np.uint16)
     memory.device_array(1 << 20, np.uint16)
     assert aligner._new_stream(pairs_of(150, 1000), aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24) is None

@@ -147,10 +147,11 @@ def test_a_data_set_that_does_not_fit_the_memory_is_told(arena, monkeypatch):
 
 
 def test_long_phases_are_told_when_they_end(arena, monkeypatch):
-    monkeypatch.setattr(one_race, "LONG_S", 0)
+    monkeypatch.setattr(conductor, "LONG_S", 0)
     _, _, lines = arena(["honest", "on-gpu"], scopes=["score"], race_seconds=1)
     told = [re.sub(r"\d+ s$", "", line) for line in lines[1:] if re.fullmatch(r"  [a-z ]+: \d+ s", line)]
-    assert told[:4] == ["  sizes: ", "  exact scores: ", "  rounds on cpu: ", "  rounds on cuda: "]
+    expected = ("starting workers", "sizes", "exact scores", "rounds on cpu", "rounds on cuda")
+    assert told[:5] == [f"  {name}: " for name in expected]
 
 
 def test_one_cell_at_a_time_holds_answers(arena, tmp_path):

@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_a_stopwatch_tells_phases_and_their_parts():
-    watch = Stopwatch(iter([0, 1, 3, 4, 4.5, 10, 20, 25, 30, 31]).__next__)
+    ended = []
+    watch = Stopwatch(iter([0, 1, 3, 4, 4.5, 10, 20, 25, 30]).__next__, lambda *phase: ended.append(phase))
     with watch.phase("sizes"):
         for _ in range(2):
             with watch.of("running"):
@@ -35,6 +36,9 @@ def test_a_stopwatch_tells_phases_and_their_parts():
         pass  # in no phase
     assert watch.card() == {"sizes": {"running": 2.5, "in all": 10}}
     assert watch.total() == 10 and watch.total("running") == 2.5 and watch.total("hashing") == 0
+    with watch.phase("sizes"):
+        pass
+    assert ended == [("sizes", 10), ("sizes", 5)]
 
 
 def test_two_races_never_overlap(tmp_path):

@@ -101,7 +101,7 @@ def _gathering(flat, offsets, rows, out, new):
 
 
 def _most_letters(pattern_offsets, text_offsets):
-    """Letters of the longest pair: this is asked before every batch, and 10M pairs take one thread 13 ms."""
+    """Letters of the longest pair: this is asked before every batch, and 10M pairs take one thread 12 ms."""
     pieces = [
         (pattern_offsets[at : at + _PAIRS_AT_A_TIME + 1], text_offsets[at : at + _PAIRS_AT_A_TIME + 1])
         for at in range(0, len(pattern_offsets) - 1, _PAIRS_AT_A_TIME)

@@ -16,7 +16,7 @@ _LARGE = 1 << 26
 _lock = threading.Lock()
 _held = {"device": 0, "pinned": 0}
 _peak = dict(_held)
-_most = {"device": inf, "pinned": inf}
+_within = threading.local()  # most: bytes of device memory that this thread's arrays may bring it to
 
 
 class GpuMemoryError(MemoryError):
@@ -48,18 +48,19 @@ def peak_bytes(reset=False):
 
 @contextlib.contextmanager
 def device_memory_within(most):
-    """Within it, no device array is made that would bring what is held over so many bytes: GpuMemoryError."""
-    _most["device"] = most
+    """Within it, this thread makes no device array that would bring what is held over so many bytes: GpuMemoryError."""
+    _within.most = most
     try:
         yield
     finally:
-        _most["device"] = inf
+        del _within.most
 
 
 def _allocate(kind, make, shape, dtype):
     size = prod(shape if type(shape) is tuple else (shape,)) * np.dtype(dtype).itemsize
-    if _held[kind] + size > _most[kind]:
-        raise GpuMemoryError(f"{size} more bytes of {kind} memory would be more than {_most[kind]}")
+    most = getattr(_within, "most", inf)
+    if kind == "device" and _held[kind] + size > most:
+        raise GpuMemoryError(f"{size} more bytes of device memory would be more than {most}")
     if size >= _LARGE:
         device.give_back_freed()
     try:

@@ -13,6 +13,8 @@ from workflow.race.race import PATIENCE_S, Race
 from workflow.race.stopwatch import Stopwatch
 from workflow.race.team import Worker, WorkerFailed
 
+#: Seconds of a phase that is told of when it ends.
+LONG_S = 30
 #: What a race's seconds are counted as, by what a worker is asked; else as "questions".
 _PARTS = dict.fromkeys(("open", "prepare", "drop", "forget", "release", "clear"), "preparing")
 _PARTS |= {"run": "running", "outcome": "hashing", "verify": "verification", "warm_up": "first calls"}
@@ -51,7 +53,7 @@ class Conductor:
 
         Raises OracleError when the exact scores it is judged by are wrong.
         """
-        self.watch = Stopwatch()
+        self.watch = Stopwatch(ended=self._phase_ended)
         race = Race(self, path, dataset_hash)
         with self.watch.phase("starting workers"):
             self._begin()
@@ -66,6 +68,11 @@ class Conductor:
                 card["rerun"] = True
         card["seconds"] = self.watch.card()
         return records, card
+
+    def _phase_ended(self, name, seconds):
+        """Tell of a phase that took long: so it is seen where a long race is."""
+        if seconds >= LONG_S:
+            self.say(f"  {name}: {seconds:.0f} s")
 
     def job(self, scope):
         """The job at a scope."""

@@ -4,7 +4,6 @@ Every round runs every cell once in fresh random order; rounds go on until the m
 Round 1 is verified and later rounds are hashed. One tool of each device runs twice under two names.
 """
 
-import contextlib
 import random
 import time
 from dataclasses import replace
@@ -24,8 +23,6 @@ PATIENCE_S = 180
 #: Seconds from its start within which a race ends where its tools behave, a second try included: it is what a run that
 #: is stopped has to do again.
 STEP_SECONDS = 480
-#: Seconds of a phase that is told of when it ends.
-LONG_S = 30
 #: Seconds for exact scores; pairs without one are told as not verified.
 EXACT_SECONDS = 120
 #: Rounds, of what preparing and running all cells takes, that go into the rest: the twins' start, verification, reading
@@ -49,9 +46,9 @@ class Race:
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""
         deadline = min(time.monotonic() + self.plan.race_seconds, self.began + STEP_SECONDS)
         if self.records is None:
-            with self._phase("sizes"):
+            with self.conductor.watch.phase("sizes"):
                 self.records = self._admit()
-            with self._phase("exact scores"):
+            with self.conductor.watch.phase("exact scores"):
                 self._find_exact_scores()
         for record in self.records.values():
             record.times.clear()
@@ -62,23 +59,13 @@ class Race:
         blocks = {self._device(key): None for key, record in self.records.items() if record.status == "ok"}
         for left, device in zip(range(len(blocks), 0, -1), sorted(blocks), strict=True):  # GPU tools after the others
             begin = time.monotonic()
-            with self._phase(f"rounds on {device}"):
+            with self.conductor.watch.phase(f"rounds on {device}"):
                 rounds[device] = self._rounds(device, seed, least, most, begin + (deadline - begin) / left, paces)
                 self.conductor.clear(device)
         twins = self._twins()
         card = {"valid": all(t["even"] for t in twins.values()), "rerun": False, "twins": twins, "rounds": rounds}
         card["round_seconds"] = self.slices_s
         return self.records, {**card, "seed": seed, "confirmed": self.confirmed, "canary": canary.card(paces)}
-
-    @contextlib.contextmanager
-    def _phase(self, name):
-        """A phase that is counted, and told where it took long: so it is seen where a long race is."""
-        begin = time.monotonic()
-        with self.conductor.watch.phase(name):
-            yield
-        seconds = time.monotonic() - begin
-        if seconds >= LONG_S:
-            self.conductor.say(f"  {name}: {seconds:.0f} s")
 
     def rounds_left(self):
         """Rounds of all its blocks that fit what is left of its step, by the slowest ones so far."""

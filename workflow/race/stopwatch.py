@@ -7,20 +7,25 @@ IN_ALL = "in all"
 
 
 class Stopwatch:
-    """seconds: {phase: {what: seconds}}, and of each phase IN_ALL. A phase may come more than once."""
+    """seconds: {phase: {what: seconds}}, and of each phase IN_ALL. A phase may come more than once.
 
-    def __init__(self, clock=time.monotonic):
-        self._clock, self._phase, self.seconds = clock, None, {}
+    ended: is called with each phase that ends, and its seconds.
+    """
+
+    def __init__(self, clock=time.monotonic, ended=lambda name, seconds: None):
+        self._clock, self._ended, self._phase, self.seconds = clock, ended, None, {}
 
     @contextmanager
     def phase(self, name):
         """Count what is done meanwhile under this name. Phases follow one another, none lies in another."""
         self._phase = name
+        before = self.seconds.get(name, {}).get(IN_ALL, 0.0)
         try:
             with self.of(IN_ALL):
                 yield
         finally:
             self._phase = None
+        self._ended(name, self.seconds[name][IN_ALL] - before)
 
     @contextmanager
     def of(self, what):

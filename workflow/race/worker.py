@@ -160,8 +160,9 @@ class Shard:
 
     def release(self):
         """Free what the cells share."""
+        adapters = aligners.load()
         for tool in self.tools:
-            aligners.load()[tool].release()
+            adapters[tool].release()
 
     def peak_rss_bytes(self, reset):
         """Peak resident memory of this process since the last reset: after a reset what it holds; None where not told.

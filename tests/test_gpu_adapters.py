@@ -1,0 +1,62 @@
+"""What the GPU's tools of one process hold together, told without a GPU."""
+
+import pytest
+
+import wfa_kernels
+from tests.synthetic_pairs import random_pairs
+from wfa_kernels import Edit, PairBatch
+from workflow.aligners import wavebench_gpu
+
+BATCH = random_pairs(20, 30)
+
+
+@pytest.fixture
+def brought(monkeypatch):
+    """What the GPU's adapters bring to other memory and then take, [(source, number of pairs)], with "released" where
+    they give back what the library keeps."""
+    sizes = []
+
+    def bringing(source):
+        def bring(pairs):
+            sizes.append((source, len(pairs)))
+            return list(pairs.patterns())
+
+        return bring
+
+    for source in ("pinned", "packed"):
+        monkeypatch.setitem(wavebench_gpu._BRING, source, bringing(source))
+    monkeypatch.setattr(wavebench_gpu, "_brought", wavebench_gpu.Brought())
+    monkeypatch.setattr(wfa_kernels, "release_gpu_memory", lambda: sizes.append("released"))
+    return sizes
+
+
+def test_pairs_are_page_locked_once_for_both_scopes(brought):
+    other = PairBatch(
+        *(array.copy() for array in (BATCH.pattern, BATCH.pattern_offsets, BATCH.text, BATCH.text_offsets))
+    )
+    for pairs in (BATCH[:2], BATCH[:9], BATCH[:9], BATCH[:3], BATCH[:9], BATCH[1:10], BATCH, other, BATCH):
+        adapter = wavebench_gpu.WavebenchGpu(Edit, "fast")
+        adapter.prepare(pairs, None)
+        assert adapter._pairs == pairs.patterns()
+    whole = len(BATCH)
+    assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
+    adapter.release()
+    adapter.prepare(BATCH, None)
+    assert brought[7:] == ["released", ("pinned", whole)]
+
+
+def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
+    tools = [("fast", "pinned"), ("paper", "pinned"), ("fast", "packed"), ("paper", "pageable"), ("fast", "pinned")]
+    adapters = [wavebench_gpu.WavebenchGpu(Edit, *tool) for tool in tools]
+    for adapter in adapters:
+        adapter.prepare(BATCH, None)
+    assert brought == [("pinned", len(BATCH)), ("packed", len(BATCH))]
+    assert len({adapter.process for adapter in adapters}) == 1
+    letters = len(BATCH.pattern) + len(BATCH.text)
+    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 10 * letters})
+    own = {tool: adapter.peak_memory(False)["peak_pinned_bytes"] for tool, adapter in zip(tools, adapters, strict=True)}
+    packed = letters // 4
+    assert own["fast", "pinned"] == own["paper", "pinned"] == 10 * letters - packed
+    assert own["fast", "packed"] == 9 * letters and own["paper", "pageable"] == 9 * letters - packed
+    assert len(brought) == 2
+    assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and brought[2:] == ["released"]
