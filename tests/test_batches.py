@@ -1,17 +1,19 @@
 """Pairs cut into batches: what the GPU is told of them."""
 
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import PairBatch
-from wfa_kernels.cuda import batches
+from wfa_kernels.cuda import batches, pinned
 from wfa_kernels.cuda.buffers import SLOTS
-from wfa_kernels.cuda.compaction import NARROW, THREADS
+from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
+from wfa_kernels.cuda.records import NARROW
 
 PAIRS = 5000
 
@@ -20,7 +22,7 @@ def batcher(longest=1000):
     """A Batcher whose slots have no GPU."""
     arrived = SimpleNamespace(synchronize=lambda: None)
     slots = [
-        SimpleNamespace(arrived=arrived, staged_header=np.zeros(PAIRS + 2 * PAIRS, np.uint32)) for _ in range(SLOTS)
+        SimpleNamespace(arrived=arrived, staged_records=np.zeros(PAIRS + 2 * PAIRS, np.uint32)) for _ in range(SLOTS)
     ]
     return batches.Batcher(slots, PAIRS, 1 << 30, longest, host_packs=False)
 
@@ -28,44 +30,52 @@ def batcher(longest=1000):
 def given(kind, pairs):
     """The batch as one of those kinds; the letters' own place is of no account here."""
     arrays = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, {}
-    return kind(*arrays, (pairs.pattern, pairs.text)) if kind is PackedPairs else kind(*arrays)
+    if kind is PinnedPairs:
+        return kind(*arrays)
+    with mock.patch.object(pinned, "pinned_array", np.zeros):
+        told = pinned._records(pairs.pattern_offsets, pairs.text_offsets)
+    return kind(*arrays, (pairs.pattern, pairs.text), np.empty(0, np.int64), *told)
 
 
 def told(batch):
-    """(lengths of patterns, of texts, places of patterns, of texts) that the GPU is told of a batch."""
-    words = -(-batch.pairs // 2) if batch.narrow else batch.pairs
-    bits, lengths = (
-        (8, batch.header[:words].view(np.uint16)[: batch.pairs]) if batch.narrow else (16, batch.header[:words])
-    )
-    assert len(batch.header) == words + 2 * batch.blocks
-    return lengths & (1 << bits) - 1, lengths >> bits, *batch.header[words:].reshape(2, batch.blocks)
+    """(places of patterns, of texts, of each record; lengths of patterns, of texts, of each pair) that records tell."""
+    table = batch.records.reshape(batch.blocks, record_words(batch.narrow))
+    bits, lengths = (8, table[:, 2:].view(np.uint16)) if batch.narrow else (16, table[:, 2:])
+    lengths = lengths.reshape(-1)[: batch.pairs]
+    return *table[:, :2].T.astype(np.int64), lengths & (1 << bits) - 1, lengths >> bits
 
 
 def check_told(batch, pairs, packed):
     rows = slice(batch.start, batch.stop)
-    expected = [pairs.pattern_lengths[rows], pairs.text_lengths[rows]]
-    assert batch.longest == max(side.max() for side in expected)
-    for offsets in (pairs.pattern_offsets, pairs.text_offsets):
+    *places, patterns, texts = told(batch)
+    np.testing.assert_array_equal(patterns, pairs.pattern_lengths[rows])
+    np.testing.assert_array_equal(texts, pairs.text_lengths[rows])
+    assert batch.longest == max(patterns.max(), texts.max())
+    for found, before, offsets in zip(places, batch.before, (pairs.pattern_offsets, pairs.text_offsets), strict=True):
         first = int(offsets[batch.start])
-        expected.append(offsets[rows][::THREADS] - first + LEAD + (first % LETTERS if packed else 0))
-    for found, wanted in zip(told(batch), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(
+            found.astype(np.int64) - before,
+            offsets[rows][::THREADS] - first + LEAD + (first % LETTERS if packed else 0),
+        )
 
 
 @pytest.mark.parametrize("kind", [PinnedPairs, PackedPairs])
 @pytest.mark.parametrize("long", [(), (0, 1, 700, 3000, PAIRS - 1)])
-def test_the_gpu_is_told_lengths_and_places(kind, long, monkeypatch):
+@pytest.mark.parametrize("letters", [40_000, 1_000])
+def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
     monkeypatch.setattr(batches, "_LENGTHS_AT_A_TIME", 2 * THREADS)
     pairs = random_pairs(PAIRS, 90)
     patterns, texts = pairs.patterns(), pairs.texts()
     for row in long:
         texts[row] = b"A" * 1001
     pairs = given(kind, PairBatch.from_strings(patterns, texts))
+    as_packed = kind is PackedPairs and not long and letters > 1_000  # of fewer letters not every batch is whole blocks
     skipped, done = [], []
-    for batch in batcher().batches(pairs, 40_000, skipped):
+    for batch in batcher().batches(pairs, letters, skipped):
         done += range(batch.start, batch.stop)
         check_told(batch, pairs, kind is PackedPairs)
         assert batch.narrow
+        assert as_packed == (kind is PackedPairs and np.shares_memory(batch.records, pairs.records))
     assert skipped == list(long) and done == [row for row in range(PAIRS) if row not in long]
 
 

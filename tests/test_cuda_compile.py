@@ -47,7 +47,7 @@ def kernels():
         "pack_letters": (packing.pack_letters, (long, pairs, pairs, long, pairs, pairs, long, long, *odd)),
         "place_pairs": (
             compaction.place_pairs,
-            (pairs, pairs, words, words, types.uint32[:, ::1], table, numbers, *odd),
+            (*[pairs] * 4, words, words, types.uint32[:, ::1], table, numbers, *odd),
         ),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
         "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),

@@ -66,12 +66,22 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
-@pytest.mark.parametrize("source", ["pinned", "packed"])
-def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source):
+@pytest.mark.parametrize(("source", "batches"), [("pinned", 4), ("packed", 2)])
+def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source, batches):
     pairs = [*random_pairs(11, LENGTHS, seed=4), mismatches(3, 261), *random_pairs(10, LENGTHS, seed=5)]
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", source, letters=320)
     check(pairs, answer)
-    assert len(answer["batches"]) > 3
+    assert len(answer["batches"]) >= batches
+
+
+@pytest.mark.parametrize(("letters", "more"), [(1100, ()), (4300, [mismatches(3, 261)])])
+def test_packed_pairs_bring_their_own_records(letters, more):
+    """Of 8 and of 16 bits a length; each batch begins with a record, of 8 pairs in the simulator."""
+    pairs = [*random_pairs(30 if more else 50, LENGTHS[6:], seed=6), *more]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", "packed", letters=letters)
+    check(pairs, answer)
+    assert (len(answer["batches"]) > 2) == (not more)
+    assert not any(count % 8 for count in answer["batches"][:-1])
 
 
 def test_gaps_longer_than_the_diagonals_at_hand():
@@ -87,7 +97,7 @@ def test_gaps_longer_than_the_diagonals_at_hand():
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
     answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)
-    least = 2 if source == "packed" else 8  # batches of packed letters are larger
+    least = 1 if source == "packed" else 8  # batches of packed letters are larger
     assert len(answer["batches"]) > least and sum(answer["batches"]) == len(pairs)
     check(pairs, answer)
 

@@ -4,12 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from wfa_kernels.cuda import host_packing
-from wfa_kernels.cuda.buffers import SLOTS, Batch, Slot, Source
+from wfa_kernels.cuda import host_packing, records
+from wfa_kernels.cuda.buffers import SLOTS, Batch, Source
 from wfa_kernels.cuda.by_length import LongestFirst
-from wfa_kernels.cuda.compaction import NARROW, THREADS, length_words
+from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 
@@ -18,53 +17,17 @@ from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 _THREADS = 8
 #: Letters, and lengths, that a thread brings at a time; the latter whole blocks.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
-#: How many times smaller the first batches are: the kernels begin early. Packed letters are here so soon that the way
-#: of CIGARs out takes as long as theirs in: it must begin early too, and the lengths of a second batch of full size
-#: would be late.
-_FIRST, _FIRST_PACKED = (4,), (8, 4, 2)
-#: The last batches take half of what is left each, down to this part of a batch: little is left behind the last copy.
-_LEAST_PART = 8
+#: How many times smaller the first batch is, as the kernels begin early then, and the least that the last ones take,
+#: half of what is left each: little is left behind the last copy. Much smaller packed ones would be here before the
+#: host has launched what the one before needs.
+_FIRST_PART, _LEAST_PART = 4, 8
+_FIRST_PART_PACKED = _LEAST_PART_PACKED = 4
 #: Part of a batch's page-locked letters that the host packs while the others cross the wire, and fewest letters of a
 #: batch, on each side, for which the threads' work is worth what starting it takes. More than that part, and they and
 #: the copy engine get into each other's way at the host's memory.
 _SHARE, _LEAST_TO_SHARE = 3 / 8, 1 << 25
 #: Fewest letters that a thread packs at a time.
 _PACKED_AT_A_TIME = 1 << 20
-
-
-@njit(nogil=True, cache=True)
-def _put_lengths(pattern_offsets, text_offsets, bits, lengths):
-    """Fill lengths, uint16[pairs] or uint32[pairs], m | n << bits, both cut off; the longest sequence.
-
-    pattern_offsets, text_offsets: int64[pairs + 1].
-    """
-    longest, kept = 0, (1 << bits) - 1
-    for i in range(len(lengths)):
-        m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
-        longest = max(longest, m, n)
-        lengths[i] = (m & kept) | (n & kept) << bits
-    return longest
-
-
-@njit(nogil=True, cache=True)
-def _tell(pattern_offsets, text_offsets, pattern_before, text_before, threads, bits, lengths, patterns_at, texts_at):
-    """Fill what the GPU is told of a batch's pairs, lengths (see _put_lengths) and places; the longest sequence.
-
-    pattern_before, text_before: what the offsets are to be less. threads: pairs of a block. patterns_at, texts_at:
-    uint32[blocks], where the sequences of each block's first pair begin. They are put down while the offsets are at
-    hand: one offset in 128 read afterwards is a cache miss each, 6 ms for 10M pairs.
-    """
-    longest = 0
-    for block in range(len(patterns_at)):
-        first = block * threads
-        patterns_at[block] = pattern_offsets[first] - pattern_before
-        texts_at[block] = text_offsets[first] - text_before
-        last = min(first + threads, len(lengths))
-        block_longest = _put_lengths(
-            pattern_offsets[first : last + 1], text_offsets[first : last + 1], bits, lengths[first:last]
-        )
-        longest = max(longest, block_longest)
-    return longest
 
 
 @dataclass
@@ -74,8 +37,8 @@ class _Draft:
     number: int
     start: int
     stop: int
-    slot: Slot
-    telling: list  # lengths and places under way into the slot's page-locked memory, each to tell the longest
+    records: np.ndarray
+    telling: list  # what is under way into them, each to tell the longest sequence
 
 
 class Batcher:
@@ -101,63 +64,92 @@ class Batcher:
         letters: most of a batch in this call. skipped: list, to which the rows of pairs over the limit are added. The
         first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
-        packed, sides = isinstance(pairs, PackedPairs), (pairs.pattern_offsets, pairs.text_offsets)
-        narrow, self._longest = self._longest <= NARROW, 0
-        draft = self._draft(sides, letters, 0, 0, packed, narrow)
+        if isinstance(pairs, PackedPairs):
+            longest, least = int(pairs.longest.max(initial=0)), letters // max(_FIRST_PART_PACKED, _LEAST_PART_PACKED)
+            if longest <= self.longest and longest * THREADS <= least:
+                return self._told_batches(pairs, letters)
+        return self._read_batches(pairs, letters, skipped)
+
+    def _told_batches(self, pairs, letters):
+        """Those of PackedPairs whose records serve as they are: every batch begins with one."""
+        start = number = 0
+        while start < len(pairs):
+            stop = self._cut(pairs, start, number, letters)
+            if stop < len(pairs):
+                stop -= stop % THREADS
+            blocks, words = slice(start // THREADS, records.blocks_of(stop)), record_words(pairs.narrow)
+            longest, told = int(pairs.longest[blocks].max()), pairs.records[blocks.start * words : blocks.stop * words]
+            yield self._batch(pairs, number, start, stop, longest, told, pairs.narrow)
+            start, number = stop, number + 1
+
+    def _read_batches(self, pairs, letters, skipped):
+        """Those of other pairs, each of whose records are put down while the one before is used."""
+        narrow, self._longest = self._longest <= records.NARROW, 0
+        draft = self._draft(pairs, letters, 0, 0, narrow)
         while draft is not None:
-            count, longest = self._told(sides, draft)
-            start, number, slot = draft.start, draft.number, draft.slot
-            stop = start + count
+            count, longest = self._told(pairs, draft)
+            start, number = draft.start, draft.number
             self._longest = max(self._longest, longest)
-            if narrow and self._longest > NARROW:
+            if narrow and self._longest > records.NARROW:
                 narrow = False
-                draft = self._draft(sides, letters, start, number, packed, narrow)
+                draft = self._draft(pairs, letters, start, number, narrow)
             elif count:
-                if stop < draft.stop:
-                    _move_places(draft.stop - start, count, narrow, slot.staged_header)
-                # Its lengths come while this one is used.
-                draft = self._draft(sides, letters, stop, number + 1, packed, narrow)
-                self.longest_seen = max(self.longest_seen, longest)
-                yield Batch(number, start, stop, longest, narrow, slot, self._source(pairs, start, stop, slot))
+                stop, told = start + count, draft.records[: records.blocks_of(count) * record_words(narrow)]
+                draft = self._draft(pairs, letters, stop, number + 1, narrow)
+                yield self._batch(pairs, number, start, stop, longest, told, narrow)
             else:
                 skipped.append(start)
-                draft = self._draft(sides, letters, start + 1, number, packed, narrow)
+                draft = self._draft(pairs, letters, start + 1, number, narrow)
 
-    def _draft(self, sides, letters, start, number, packed, narrow):
-        """The next batch, whose lengths and places threads begin to put down; None after the last.
+    def _batch(self, pairs, number, start, stop, longest, told, narrow):
+        """The batch of the pairs start .. stop. told, narrow: its records, whether they are narrow."""
+        self.longest_seen = max(self.longest_seen, longest)
+        slot, before = self.slots[number % SLOTS], []
+        for offsets in (pairs.pattern_offsets, pairs.text_offsets):
+            first = int(offsets[start])
+            before.append(first - (first % LETTERS if isinstance(pairs, PackedPairs) else 0) - LEAD)
+        return Batch(
+            number, start, stop, longest, slot, self._source(pairs, start, stop, slot), told, narrow, tuple(before)
+        )
 
-        packed: the letters are. narrow: 8 bits are enough for a length.
-        """
-        if start == len(sides[0]) - 1:
+    def _draft(self, pairs, letters, start, number, narrow):
+        """The next batch, whose records threads begin to put down; None after the last."""
+        if start == len(pairs):
             return None
-        slot, first = self.slots[number % SLOTS], _FIRST_PACKED if packed else _FIRST
-        most = letters // first[number] if number < len(first) else letters
-        stop = min(self._cut(offsets, start, most, letters // _LEAST_PART) for offsets in sides)
+        slot, stop = self.slots[number % SLOTS], self._cut(pairs, start, number, letters)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
-        before = [int(offsets[start]) - LEAD - (int(offsets[start]) % LETTERS if packed else 0) for offsets in sides]
-        lengths, *places = _parts(slot.staged_header, stop - start, narrow)
-        pieces = []
+        blocks, words, pieces = records.blocks_of(stop - start), record_words(narrow), []
+        told, longest = slot.staged_records[: blocks * words], np.empty(blocks, np.int32)
         for at in range(0, stop - start, _LENGTHS_AT_A_TIME):
-            offsets = [side[start + at : min(start + at + _LENGTHS_AT_A_TIME, stop) + 1] for side in sides]
-            blocks = slice(at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS)
-            out = lengths[at : at + _LENGTHS_AT_A_TIME], *(starts[blocks] for starts in places)
-            pieces.append(self._threads.submit(_tell, *offsets, *before, THREADS, 8 if narrow else 16, *out))
-        return _Draft(number, start, stop, slot, pieces)
+            rows = slice(start + at, min(start + at + _LENGTHS_AT_A_TIME, stop) + 1)
+            first, last = at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS
+            out = told[first * words : last * words], longest[first:last]
+            pieces.append(
+                self._threads.submit(records.tell, pairs.pattern_offsets[rows], pairs.text_offsets[rows], narrow, *out)
+            )
+        return _Draft(number, start, stop, told, pieces)
 
-    def _told(self, sides, draft):
+    def _told(self, pairs, draft):
         """(pairs of a draft before one over the limit, the longest sequence of these)."""
         longest = max(piece.result() for piece in draft.telling)
         if longest <= self.longest:
             return draft.stop - draft.start, longest
-        lengths = np.maximum(*(np.diff(offsets[draft.start : draft.stop + 1]) for offsets in sides))
+        rows = slice(draft.start, draft.stop + 1)
+        lengths = np.maximum(*(np.diff(offsets[rows]) for offsets in (pairs.pattern_offsets, pairs.text_offsets)))
         count = int(np.argmax(lengths > self.longest))
         return count, int(lengths[:count].max(initial=0))
 
-    def _cut(self, offsets, start, most, least):
+    def _cut(self, pairs, start, number, letters):
         """Where a batch from ``start`` on ends that takes half of the letters that are left, within limits."""
-        letters = min(most, max(least, int(offsets[-1] - offsets[start]) // 2))
-        ends = offsets[start + 1 : start + 1 + self.pairs]
-        return max(start + 1, start + int(np.searchsorted(ends, offsets[start] + letters, side="right")))
+        packed, stops = isinstance(pairs, PackedPairs), []
+        first, least = (_FIRST_PART_PACKED, _LEAST_PART_PACKED) if packed else (_FIRST_PART, _LEAST_PART)
+        most = letters if number else letters // first
+        for offsets in (pairs.pattern_offsets, pairs.text_offsets):
+            left = int(offsets[-1] - offsets[start])
+            wanted = min(most, left // 2 if left // 2 >= letters // least else left)
+            ends = offsets[start + 1 : start + 1 + self.pairs]
+            stops.append(start + int(np.searchsorted(ends, offsets[start] + wanted, side="right")))
+        return max(start + 1, min(stops))
 
     def _source(self, pairs, start, stop, slot):
         """The letters of the pairs start .. stop, on their way to page-locked memory or there."""
@@ -210,17 +202,3 @@ def _pieces(letters, planes, odd):
         part = letters[piece * size : (piece + 1) * size]
         part.flags.writeable = False  # as letters of a mapped file are: compiled once for both
         yield part, *(out[piece * words : (piece + 1) * words] for out in (planes, odd))
-
-
-def _parts(header, pairs, narrow):
-    """(lengths, places of patterns, places of texts) of so many pairs in what the GPU is told of a batch."""
-    blocks, words = -(-pairs // THREADS), length_words(pairs, narrow)
-    lengths = header[:words].view(np.uint16)[:pairs] if narrow else header[:words]
-    return lengths, header[words : words + blocks], header[words + blocks : words + 2 * blocks]
-
-
-def _move_places(drafted, pairs, narrow, header):
-    """Put the places behind fewer lengths than were drafted."""
-    places = [starts.copy() for starts in _parts(header, drafted, narrow)[1:]]
-    for target, starts in zip(_parts(header, pairs, narrow)[1:], places, strict=True):
-        target[:] = starts[: len(target)]

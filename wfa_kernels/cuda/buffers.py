@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda
 
-from wfa_kernels.cuda.compaction import THREADS, length_words
+from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
@@ -30,7 +30,7 @@ class Slot:
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
         self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
         self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
-        self.header = device_array(pairs + 2 * blocks, np.uint32)
+        self.records = device_array(blocks * record_words(False), np.uint32)
         self.shape = device_array(pairs, np.uint32)
         self.place = device_array((2, pairs), np.uint32)
         self.queues = device_array((levels + 2, max(pairs, levels + 2 + learned)), np.int32)
@@ -44,7 +44,7 @@ class Slot:
         self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
         self.scratch = device_array(scratch_words, np.uint64)
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
-        self.staged_header = pinned_array(pairs + 2 * blocks, np.uint32)
+        self.staged_records = pinned_array(blocks * record_words(False), np.uint32)
         self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
@@ -104,9 +104,11 @@ class Batch:
     start: int
     stop: int
     longest: int
-    narrow: bool  # lengths cross the wire in 8 bits each
     slot: Slot
     source: "Source"
+    records: np.ndarray  # what the GPU is told of the pairs, page-locked
+    narrow: bool  # the records are
+    before: tuple  # what is to be subtracted from the records' places, of patterns and of texts
     first_level: int = 0
     last_level: int = 0
     trial: bool = False  # it begins a level lower than it would, to see whether that is enough
@@ -119,11 +121,6 @@ class Batch:
     @property
     def blocks(self):
         return -(-self.pairs // THREADS)
-
-    @property
-    def header(self):
-        """What the GPU is told of its pairs, page-locked: see compaction.place_pairs."""
-        return self.slot.staged_header[: length_words(self.pairs, self.narrow) + 2 * self.blocks]
 
     @property
     def input(self):

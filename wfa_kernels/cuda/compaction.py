@@ -14,8 +14,6 @@ from wfa_kernels.result import NO_SCORE
 THREADS, SCAN_THREADS = (8, 8) if simulated() else (128, 1024)
 #: Score, while the batch is on the GPU, of a pair with a letter that has no code.
 ODD = NO_SCORE - 1
-#: Letters of the longest sequence of a batch whose lengths cross the wire in 8 bits each, not 16.
-NARROW = 0xFF
 _PLACES, _SCAN_PLACES = 2 * THREADS, 2 * SCAN_THREADS  # Numba takes array sizes by name only
 
 
@@ -40,41 +38,60 @@ def sums_before(shared, value, thread, threads):
     return half
 
 
-def length_words(pairs, narrow):
-    """Words of 32 bits in which the lengths of so many pairs cross the wire. narrow: two pairs in each."""
-    return (pairs + 1) // 2 if narrow else pairs
+def record_words(narrow):
+    """Words of 32 bits of a record of THREADS pairs; see records."""
+    return 2 + (THREADS // 2 if narrow else THREADS)
+
+
+_RECORD_WORDS, _NARROW_RECORD_WORDS = record_words(False), record_words(True)
 
 
 @cuda.jit
-def place_pairs(pairs, narrow, header, shape, place, queues, scores, pattern_odd, text_odd, flag, batch):
+def place_pairs(
+    pairs,
+    narrow,
+    pattern_before,
+    text_before,
+    records,
+    shape,
+    place,
+    queues,
+    scores,
+    pattern_odd,
+    text_odd,
+    flag,
+    batch,
+):
     """Where each sequence of a batch begins; pairs with letters that have no code are handed to the host.
 
-    header: uint32[...], the lengths, m | n << 16 or, where narrow is 1, m | n << 8 of two pairs in each word; behind
-    them the places of the first pattern of each block, then of the first text. shape: uint32[pairs], m | n << 16,
-    written. place: uint32[2, ...], written. queues: int32[levels + 2, ...]: in row 0 the number of pairs that wait for
-    each kernel, for the host, how many CIGAR elements are reserved, and the design's LEARNED numbers; in row 1 + level
-    the pairs that wait; the last row is the host's. scores: int32[pairs], ODD for the pairs handed to the host,
-    NO_SCORE for the others. pattern_odd, text_odd, flag: from packing.pack_letters.
+    records: uint32[blocks * record_words(narrow)]. pattern_before, text_before: what is to be subtracted from the
+    places that they tell. shape: uint32[pairs], m | n << 16, written. place: uint32[2, ...], written. queues:
+    int32[levels + 2, ...]: in row 0 the number of pairs that wait for each kernel, for the host, how many CIGAR
+    elements are reserved, and the design's LEARNED numbers; in row 1 + level the pairs that wait; the last row is the
+    host's. scores: int32[pairs], ODD for the pairs handed to the host, NO_SCORE for the others. pattern_odd, text_odd,
+    flag: from packing.pack_letters.
     """
     sums = cuda.shared.array(_PLACES, uint32)
     thread = int32(cuda.threadIdx.x)
     i = int64(cuda.blockIdx.x) * int64(THREADS) + int64(thread)
-    both, words = uint32(0), pairs
+    both, words = uint32(0), int64(_RECORD_WORDS)
     if narrow:
-        words = (pairs + int64(1)) >> int64(1)
+        words = int64(_NARROW_RECORD_WORDS)
+    record = int64(cuda.blockIdx.x) * words
     if i < pairs:
         if narrow:
-            own = uint32(header[i >> int64(1)] >> uint32(int32(16) * int32(i & int64(1))))
+            own = uint32(records[record + int64(2) + int64(thread >> 1)] >> uint32(int32(16) * (thread & int32(1))))
             both = uint32((own & uint32(0xFF)) | ((own >> uint32(8)) & uint32(0xFF)) << uint32(16))
         else:
-            both = header[i]
+            both = records[record + int64(2) + int64(thread)]
         shape[i] = both
     for side in range(2):
         length = (both >> uint32(16 * side)) & uint32(0xFFFF)
         half = sums_before(sums, length, thread, int32(THREADS))
         if i < pairs:
-            start = header[words + side * cuda.gridDim.x + cuda.blockIdx.x]
-            place[side, i] = start + sums[half * int32(THREADS) + thread] - length
+            before = text_before if side else pattern_before
+            start = (int64(records[record + side]) - before) & int64(0xFFFFFFFF)
+            place[side, i] = start + int64(sums[half * int32(THREADS) + thread] - length)
         cuda.syncthreads()
     if i < pairs:
         scores[i] = int32(NO_SCORE)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wfa_kernels.cuda import device, packing
+from wfa_kernels.cuda import device, packing, records
+from wfa_kernels.cuda.compaction import record_words
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.pairs import PairBatch
 
@@ -27,11 +28,16 @@ class PackedPairs(PairBatch):
     """A PairBatch that lies packed to 2 bits a letter in page-locked memory too: made by ``pack``.
 
     planes: two arrays uint64[...], of the patterns and of the texts, as packing says but without the words before the
-    first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code.
+    first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code. records: uint32[...],
+    what the GPU is to be told of the pairs, page-locked (see records); narrow: whether they are. longest: int32[...],
+    the longest sequence of each.
     """
 
     planes: tuple = ()
     odd_rows: np.ndarray = None
+    records: np.ndarray = None
+    narrow: bool = False
+    longest: np.ndarray = None
 
 
 def pin(pairs):
@@ -50,8 +56,19 @@ def pack(pairs):
         packed, places = _packed(letters)
         odd[np.searchsorted(offsets, places, side="right") - 1] = True
         planes.append(packed)
-    rows = np.flatnonzero(odd)
-    return PackedPairs(pattern, pattern_offsets, text, text_offsets, pairs.metadata, tuple(planes), rows)
+    rows, told = np.flatnonzero(odd), _records(pattern_offsets, text_offsets)
+    return PackedPairs(pattern, pattern_offsets, text, text_offsets, pairs.metadata, tuple(planes), rows, *told)
+
+
+def _records(*sides):
+    """(records of all pairs, in page-locked memory, whether they are narrow, the longest sequence of each)."""
+    pairs = len(sides[0]) - 1
+    blocks = records.blocks_of(pairs)
+    narrow = all(np.diff(offsets).max(initial=0) <= records.NARROW for offsets in sides)
+    told = pinned_array(max(1, blocks * record_words(narrow)), np.uint32)[: blocks * record_words(narrow)]
+    longest = np.zeros(blocks, np.int32)
+    records.tell(*sides, narrow, told, longest)
+    return told, narrow, longest
 
 
 def _from_zero(flat, offsets):

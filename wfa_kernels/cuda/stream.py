@@ -121,7 +121,7 @@ class Stream:
             slot = batch.slot
             slot.computed.wait(self.inward)
             ended = self.spans.begin("time_h2d", batch, self.inward)
-            device.copy_in(slot.header, batch.header, self.inward)
+            device.copy_in(slot.records, batch.records, self.inward)
             if batch.source.locked:
                 self._send_letters(batch)
             if not batch.source.staging:
@@ -192,8 +192,8 @@ class Stream:
             )  # fmt: skip
         slot.launch(
             compaction.place_pairs, blocks, THREADS,
-            batch.pairs, int(batch.narrow), slot.header, slot.shape, slot.place, slot.queues, slot.scores,
-            *slot.odd, slot.flag, flagged,
+            batch.pairs, int(batch.narrow), *batch.before, slot.records, slot.shape, slot.place, slot.queues,
+            slot.scores, *slot.odd, slot.flag, flagged,
         )  # fmt: skip
         ended()
 
