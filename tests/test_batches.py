@@ -61,7 +61,7 @@ def check_told(batch, pairs, packed):
 
 @pytest.mark.parametrize("kind", [PinnedPairs, PackedPairs])
 @pytest.mark.parametrize("long", [(), (0, 1, 700, 3000, PAIRS - 1)])
-@pytest.mark.parametrize("letters", [40_000, 1_000])
+@pytest.mark.parametrize("letters", [60_000, 1_000])
 def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
     monkeypatch.setattr(batches, "_LENGTHS_AT_A_TIME", 2 * THREADS)
     pairs = random_pairs(PAIRS, 90)
