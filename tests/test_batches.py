@@ -79,6 +79,18 @@ def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
     assert skipped == list(long) and done == [row for row in range(PAIRS) if row not in long]
 
 
+@pytest.mark.parametrize(("kind", "first", "least"), [(PinnedPairs, 4, 8), (PackedPairs, 4, 4)])
+def test_the_first_and_the_last_batches_are_small_but_none_is_tiny(kind, first, least):
+    letters, text = 60_000, b"A" * 90
+    pairs = given(kind, PairBatch.from_strings([text] * PAIRS, [text] * PAIRS))
+    block = THREADS * len(text)  # packed pairs are cut between blocks
+    sizes = [len(text) * batch.pairs for batch in batcher().batches(pairs, letters, [])]
+    assert letters / first - block < sizes[0] <= letters / first
+    assert letters - block < sizes[1] <= letters
+    assert max(sizes) <= letters and sizes[-1] < letters / 2
+    assert min(sizes) > letters / least - block
+
+
 def test_lengths_are_told_in_8_bits_where_they_fit(monkeypatch):
     monkeypatch.setattr(batches, "_LENGTHS_AT_A_TIME", 2 * THREADS)
     texts = [b"A" * (1 + row % NARROW) for row in range(PAIRS)]
