@@ -24,7 +24,8 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
-    "rates" (of pairs that BandsThenStrips learned of)}. A rescued pair is answered with score 1000 + row and CIGAR
+    "rates" (of pairs that BandsThenStrips learned of), "locked" (page-locked bytes of the pairs as they tell, and as
+    they were counted)}. A rescued pair is answered with score 1000 + row and CIGAR
     ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
@@ -76,6 +77,7 @@ def main():
         batches,
         by_length,
         device,
+        memory,
         pinned,
         registered,
         stream,
@@ -91,6 +93,7 @@ def main():
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
     bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
+    locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
@@ -143,6 +146,7 @@ def main():
         "batches": counts,
         "host_packed": host_packed,
         "rates": rates,
+        "locked": locked,
     }
     json.dump(answer, sys.stdout)
 

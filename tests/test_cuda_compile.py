@@ -196,3 +196,14 @@ def test_shared_memory_grows_as_in_the_paper(tmp_path):
         said = assembled(f"E{limit}_True", (9, 0), tmp_path)
         measured.append((int(re.search(r"(\d+) bytes smem", said).group(1)) + edit_wfa.packed_bytes(150)) / 1024)
     assert measured == pytest.approx([1.65, 5.27, 18.61], rel=0.06)
+
+
+def test_kernels_of_strips_run_side_by_side():
+    """A processor divides its memory on chip anew only when it is idle: they would wait for each other's last pairs."""
+    from wfa_kernels.cuda import affine_seeds, affine_strips, affine_strips_back, device, stamps
+
+    seeds = affine_seeds.make_seeds(affine_seeds.price_of_a_seed(AFFINE), AFFINE[1])
+    forward = [affine_strips.make_forward(AFFINE, traced) for traced in (False, True)]
+    for kernel in (seeds, *forward, affine_strips_back.make_backward(AFFINE)):
+        for form in (kernel, stamps.stamped(kernel)):
+            assert form.targetoptions["shared_memory_carveout"] == device.SIDE_BY_SIDE

@@ -81,6 +81,7 @@ def test_packed_pairs_bring_their_own_records(letters, more):
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", "packed", letters=letters)
     check(pairs, answer)
     assert (len(answer["batches"]) > 2) == (not more)
+    assert answer["locked"][0] == answer["locked"][1] > 0
     assert not any(count % 8 for count in answer["batches"][:-1])
 
 
@@ -97,6 +98,7 @@ def test_gaps_longer_than_the_diagonals_at_hand():
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
     answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)
+    assert source == "pageable" or answer["locked"][0] == answer["locked"][1] > 0
     least = 1 if source == "packed" else 8  # batches of packed letters are larger
     assert len(answer["batches"]) > least and sum(answer["batches"]) == len(pairs)
     check(pairs, answer)

@@ -1,5 +1,7 @@
 """What the GPU's tools of one process hold together, told without a GPU."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import wfa_kernels
@@ -8,6 +10,7 @@ from wfa_kernels import Edit, PairBatch
 from workflow.aligners import wavebench_gpu
 
 BATCH = random_pairs(20, 30)
+_LOCKED = {"pinned": 300, "packed": 7}  # bytes a pair
 
 
 @pytest.fixture
@@ -19,7 +22,7 @@ def brought(monkeypatch):
     def bringing(source):
         def bring(pairs):
             sizes.append((source, len(pairs)))
-            return list(pairs.patterns())
+            return SimpleNamespace(patterns=pairs.patterns(), page_locked_bytes=_LOCKED[source] * len(pairs))
 
         return bring
 
@@ -37,7 +40,7 @@ def test_pairs_are_page_locked_once_for_both_scopes(brought):
     for pairs in (BATCH[:2], BATCH[:9], BATCH[:9], BATCH[:3], BATCH[:9], BATCH[1:10], BATCH, other, BATCH):
         adapter = wavebench_gpu.WavebenchGpu(Edit, "fast")
         adapter.prepare(pairs, None)
-        assert adapter._pairs == pairs.patterns()
+        assert adapter._pairs.patterns == pairs.patterns()
     whole = len(BATCH)
     assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
     adapter.release()
@@ -52,11 +55,11 @@ def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):
         adapter.prepare(BATCH, None)
     assert brought == [("pinned", len(BATCH)), ("packed", len(BATCH))]
     assert len({adapter.process for adapter in adapters}) == 1
-    letters = len(BATCH.pattern) + len(BATCH.text)
-    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 10 * letters})
+    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 1000 * len(BATCH)})
     own = {tool: adapter.peak_memory(False)["peak_pinned_bytes"] for tool, adapter in zip(tools, adapters, strict=True)}
-    packed = letters // 4
-    assert own["fast", "pinned"] == own["paper", "pinned"] == 10 * letters - packed
-    assert own["fast", "packed"] == 9 * letters and own["paper", "pageable"] == 9 * letters - packed
+    assert {tool: size / len(BATCH) for tool, size in own.items()} == {
+        ("fast", "pinned"): 1000 - 7, ("paper", "pinned"): 1000 - 7, ("fast", "packed"): 1000 - 300,
+        ("paper", "pageable"): 1000 - 307,
+    }  # fmt: skip
     assert len(brought) == 2
     assert adapters[0].peak_memory(True)["peak_device_bytes"] == 5 and brought[2:] == ["released"]

@@ -33,7 +33,7 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cuda.compaction import sums_before
-from wfa_kernels.cuda.device import named, simulated
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, named, simulated
 from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 
@@ -140,4 +140,4 @@ def make_seeds(price, gap_open):
                 _enter(table, pattern, pattern_at, m, thread)
                 tell(table, sums, text, text_at, n, words, end - uint64(bounds), thread)
 
-    return named(affine_seeds, f"_{price}_{gap_open}")
+    return named(affine_seeds, f"_{price}_{gap_open}", carveout=SIDE_BY_SIDE)

@@ -59,7 +59,7 @@ from wfa_kernels.cuda.affine_seeds import price_of_a_seed
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import send_on
-from wfa_kernels.cuda.device import is_hopper, named, simulated
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, is_hopper, named, simulated
 from wfa_kernels.cuda.packing import letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
@@ -381,4 +381,4 @@ def make_forward(penalties, traced):
                 send_on(queues, after, i)
 
     suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
-    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None)
+    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None, SIDE_BY_SIDE)

@@ -17,7 +17,7 @@ from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, leftmost, make_function
 from wfa_kernels.cuda.affine_trace import step_back
 from wfa_kernels.cuda.banded import put_before, put_rest
 from wfa_kernels.cuda.compaction import reserve
-from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, named
 from wfa_kernels.cuda.packing import letters_from, matches_back
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 
@@ -146,4 +146,4 @@ def make_backward(penalties):
             runs_at[i] = uint32(end)
             counts[i] = uint32(stop - end)
 
-    return named(affine_strips_back, "_".join(["", *map(str, penalties)]))
+    return named(affine_strips_back, "_".join(["", *map(str, penalties)]), carveout=SIDE_BY_SIDE)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda
 
-from wfa_kernels.cuda.compaction import THREADS, record_words
+from wfa_kernels.cuda.compaction import record_words
 from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
+from wfa_kernels.cuda.records import blocks_of
 
 #: Sets of buffers, which go round.
 SLOTS = 4
-#: Part of the device memory for the batches; the kernels have the rest.
+#: Part of the device memory that the batches may take; the kernels have the rest.
 BATCHES_SHARE = 0.5
 #: Most batches of a call, and bytes of device memory that a stream takes however small they are: where the CIGARs of
 #: each end, and of each slot the words before and behind the letters, flags and what rounding adds.
@@ -25,7 +26,7 @@ class Slot:
     """Device and page-locked buffers of one batch in flight."""
 
     def __init__(self, pairs, letters, levels, scratch_words, traced, learned):
-        blocks = -(-pairs // THREADS)
+        blocks = blocks_of(pairs)
         words = -(-letters // LETTERS) + 1
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
         self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
@@ -120,7 +121,7 @@ class Batch:
 
     @property
     def blocks(self):
-        return -(-self.pairs // THREADS)
+        return blocks_of(self.pairs)
 
     @property
     def input(self):
@@ -138,8 +139,13 @@ class Batch:
         return self.slot.scratch
 
 
+def bytes_of(letters, pairs, levels, traced):
+    """Bytes of device memory, at most, of all slots' buffers for batches of so many letters a side and pairs."""
+    letter = 2 + 2 / 4 + 2 / 8 + (16 if traced else 0)
+    pair = 32 + 4 * (levels + 2) + 1
+    return SLOTS * (letter * letters + pair * pairs)
+
+
 def letters_within(memory, levels, traced, letters_per_pair):
-    """Most letters, on each side, of batches whose buffers take so many bytes of device memory."""
-    letter = SLOTS * (2 + 2 / 4 + 2 / 8 + (16 if traced else 0))
-    pair = SLOTS * (32 + 4 * (levels + 2) + 1)
-    return int(BATCHES_SHARE * memory / (letter + pair / letters_per_pair))
+    """Most letters, on each side, of batches whose buffers take their share of so many bytes of device memory."""
+    return int(BATCHES_SHARE * memory / bytes_of(1, 1 / letters_per_pair, levels, traced))

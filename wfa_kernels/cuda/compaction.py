@@ -48,20 +48,9 @@ _RECORD_WORDS, _NARROW_RECORD_WORDS = record_words(False), record_words(True)
 
 @cuda.jit
 def place_pairs(
-    pairs,
-    narrow,
-    pattern_before,
-    text_before,
-    records,
-    shape,
-    place,
-    queues,
-    scores,
-    pattern_odd,
-    text_odd,
-    flag,
-    batch,
-):
+    pairs, narrow, pattern_before, text_before, records,
+    shape, place, queues, scores, pattern_odd, text_odd, flag, batch,
+):  # fmt: skip
     """Where each sequence of a batch begins; pairs with letters that have no code are handed to the host.
 
     records: uint32[blocks * record_words(narrow)]. pattern_before, text_before: what is to be subtracted from the

@@ -7,6 +7,10 @@ import numpy as np
 
 #: Major compute capability of an H100 or H200.
 HOPPER = 9
+#: Percent of a processor's memory on chip that kernels which are to run side by side ask for as shared memory. By
+#: default each would get as much as it can use, and a processor changes that only when nothing runs on it: the kernels
+#: of a batch would wait for the longest pair of another one.
+SIDE_BY_SIDE = 100
 
 
 def simulated():
@@ -56,16 +60,18 @@ def is_hopper():
     return not simulated() and available() and cuda.get_current_device().compute_capability[0] == HOPPER
 
 
-def named(function, suffix, registers=None):
+def named(function, suffix, registers=None, carveout=None):
     """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it.
 
-    registers: most of a thread, where the compiler would take a few more and fewer threads would fit.
+    registers: most of a thread, where the compiler would take a few more and fewer threads would fit. carveout: percent
+    of a processor's memory on chip that is to be shared memory, SIDE_BY_SIDE or None, for as much as it can use.
     """
     from numba import cuda
 
     function.__name__ += suffix
     function.__qualname__ += suffix
-    return cuda.jit(function) if simulated() else cuda.jit(cache=True, max_registers=registers)(function)
+    options = {} if simulated() else {"max_registers": registers, "shared_memory_carveout": carveout, "cache": True}
+    return cuda.jit(**options)(function)
 
 
 def give_back_freed():

@@ -22,6 +22,11 @@ _PIECE = 1 << 20
 class PinnedPairs(PairBatch):
     """A PairBatch whose flat bytes are page-locked: made by ``pin``."""
 
+    @property
+    def page_locked_bytes(self):
+        """Bytes of page-locked memory that it holds."""
+        return self.pattern.nbytes + self.text.nbytes
+
 
 @dataclass(frozen=True)
 class PackedPairs(PairBatch):
@@ -38,6 +43,11 @@ class PackedPairs(PairBatch):
     records: np.ndarray = None
     narrow: bool = False
     longest: np.ndarray = None
+
+    @property
+    def page_locked_bytes(self):
+        """Bytes of page-locked memory that it holds."""
+        return sum(planes.nbytes for planes in self.planes) + self.records.nbytes
 
 
 def pin(pairs):

@@ -126,7 +126,8 @@ def stamped(kernel):
     run_kernel = cuda.jit(device=True, inline="always")(function)
     namespace = {"note_begin": note_begin, "note_end": note_end, "run_kernel": run_kernel}
     exec(source, namespace)
-    options = {} if device.simulated() else {"max_registers": kernel.targetoptions.get("max_registers")}
+    kept = () if device.simulated() else ("max_registers", "shared_memory_carveout")
+    options = {option: kernel.targetoptions.get(option) for option in kept}
     return cuda.jit(namespace["stamped"], **options)
 
 

@@ -17,7 +17,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
-from wfa_kernels.cuda.buffers import BATCHES_SHARE, MOST_BATCHES, SLOTS, Slot
+from wfa_kernels.cuda.buffers import MOST_BATCHES, SLOTS, Slot, bytes_of
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
@@ -49,13 +49,14 @@ class Stream:
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
     must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory. memory: bytes
-    of device memory to keep within, of which letters_within tells what the batches take. Raises GpuMemoryError.
+    of device memory to keep within, of which the kernels get what the batches' buffers leave. Raises GpuMemoryError.
     """
 
     def __init__(self, design, beyond, traced, pairs, letters, longest, memory):
         self.design, self.traced, self.letters, self.longest = design, traced, letters, longest
-        share = int((1 - BATCHES_SHARE) * memory) // (2 if beyond else 1)
         self.levels = Levels(design, levels_of(design, beyond), longest)
+        left = max(0, memory - int(bytes_of(letters, pairs, self.levels.count, traced)))
+        share = left // (2 if beyond else 1)
         self.beyond = beyond(share) if beyond else None
         words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
         self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]

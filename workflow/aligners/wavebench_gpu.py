@@ -18,9 +18,6 @@ _BRING = {
     "packed": wfa_kernels.pack_pairs,
     "registered": wfa_kernels.register_pairs,
 }
-
-#: Bytes of page-locked memory a base that it takes.
-_PAGE_LOCKED = {"pinned": 1, "packed": 0.25, "registered": 1}
 #: Bytes of page-locked memory a base that the process of these tools holds, by estimate and at most: letters as they
 #: are and packed, and what align() keeps for CIGARs, 0.4 at 10 % errors.
 _HELD = 1.75
@@ -57,8 +54,7 @@ class Brought:
 
     def bytes_of_others(self, source):
         """Bytes of page-locked memory that hold pairs for other sources than this one."""
-        others = [(other, pairs) for other, (pairs, _) in self._held.items() if other != source]
-        return sum(int(_PAGE_LOCKED[other] * (len(pairs.pattern) + len(pairs.text))) for other, pairs in others)
+        return sum(there.page_locked_bytes for other, (_, there) in self._held.items() if other != source)
 
 
 def _starts(pairs):
