@@ -29,6 +29,9 @@ EXACT_SECONDS = 120
 #: and hashing of answers. Measured, with the fewest of 6: 1.0 (thesis Tab 1, 50,000 pairs of 150 letters) and 1.6
 #: (thesis Tab 8, 300 of 10,000).
 FURTHER_ROUNDS = 2
+#: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
+#: be all that its time tells. A race that is then too long is.
+LEAST_SLICE = 1 / 8
 
 
 class Race:
@@ -122,9 +125,9 @@ class Race:
 
         planned = {device: self.plan.slice_s(device) for device in {self._device(key) for key in tried}}
         least = dict(planned)
-        for key, runs in tried.items():
-            if self._device(key) == "cpu":
-                least["cpu"] = min(least["cpu"], *(run.run_s for run in runs.values()))
+        cpu = [run.run_s for key, runs in tried.items() if self._device(key) == "cpu" for run in runs.values()]
+        if cpu:
+            least["cpu"] = max(LEAST_SLICE * planned["cpu"], min(cpu))
         found = slices.shortened(planned, least, left_s, costs_s)
         for device, slice_s in found.items():
             if slice_s < planned[device]:
