@@ -82,6 +82,14 @@ def test_races_of_another_procedure_are_marked_in_tables_and_in_ratios_alike(tmp
     assert ratios.read([path])[0].older == bool(told)
 
 
+@pytest.mark.parametrize(("ran", "told"), [(0.1, ""), (0.0125, "slices of 0.0125 s, not the lane's 0.1 s")])
+def test_shortened_slices_are_told(tmp_path, ran, told):
+    card = NOW | {"round_seconds": {"cpu": ran, "cuda": 4}, "plan": {"round_seconds": "0.1", "gpu_round_seconds": "4"}}
+    write_race(tmp_path, "thesis_tab1", **card)
+    (note,) = set(collect(tmp_path, tmp_path / "none")["race_note"])
+    assert told in note and bool(told) == bool(note)
+
+
 def test_recorded_races_of_an_older_procedure_are_marked():
     found = collect(ROOT / "none", ROOT / "results/recorded", "thesis_tab1")
     cards = {path: samples.read(path)[1] for path in set(found["path"])}

@@ -1,5 +1,8 @@
 """Slices of a round: short enough for the fewest rounds to end within a step, the same for every tool."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 
 from tests.arena import Arena
@@ -86,7 +89,7 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     frame, card, lines = arena(["steady"], twin="steady", **lane)
     assert pairs_of(frame) == {"steady": 40} and card["round_seconds"] == {"cpu": 1}
     assert not any("in place of" in line for line in lines)
-    monkeypatch.setattr(one_race, "STEP_SECONDS", one_race.EXACT_SECONDS + 4)
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 4)
     frame, card, lines = arena(["steady", "score-only"], twin="steady", **lane)
     assert card["round_seconds"]["cpu"] < 0.4
     assert pairs_of(frame)["steady"] == 10
@@ -99,3 +102,18 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     frame, card, _ = arena(["steady", "honest"], twin="steady", **lane)
     assert card["round_seconds"] == {"cpu": 1 / 8}, "the fewest rounds are run in any case, on no less of the slice"
     assert pairs_of(frame)["steady"] == 10
+
+
+@pytest.mark.slow
+def test_what_exact_scores_took_is_counted(arena, monkeypatch):
+    lane = {"scopes": ["score"], "round_seconds": 1, "race_seconds": 1}
+    passed, find = [0], one_race.Race._find_exact_scores
+
+    def slow_oracle(race, records):
+        find(race, records)
+        passed[0] += one_race.STEP_SECONDS
+
+    monkeypatch.setattr(one_race.Race, "_find_exact_scores", slow_oracle)
+    monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
+    _, card, _ = arena(["steady", "honest"], twin="steady", **lane)
+    assert card["round_seconds"] == {"cpu": 1 / 8}

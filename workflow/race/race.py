@@ -49,10 +49,7 @@ class Race:
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""
         deadline = min(time.monotonic() + self.plan.race_seconds, self.began + STEP_SECONDS)
         if self.records is None:
-            with self.conductor.watch.phase("sizes"):
-                self.records = self._admit()
-            with self.conductor.watch.phase("exact scores"):
-                self._find_exact_scores()
+            self.records = self._admit()
         for record in self.records.values():
             record.times.clear()
             record.further.clear()
@@ -81,19 +78,32 @@ class Race:
         return self.conductor.adapters[tool].device
 
     def _admit(self):
-        """A Record for every cell that the plan asks for, and for those of the reference."""
+        """A Record for every cell that the plan asks for, and for those of the reference.
+
+        Exact scores come before the slices are cut to what is left of the step: how long they take is then known.
+        """
         self._warn_of_memory()
-        entries = {}
-        for tool in self.plan.tools:
-            for scope in self.plan.scopes:
-                for threads in self.conductor.threads(tool):
-                    entries[Key(tool, scope, threads, 0)] = self._entry(tool, scope, threads)
-        self.slices_s = self._slices(entries)
+        with self.conductor.watch.phase("sizes"):
+            entries = self._entries()
+        devices = {self._device(key) for key, (runs, _) in entries.items() if runs}
+        planned = {device: self.plan.slice_s(device) for device in devices}
+        with self.conductor.watch.phase("exact scores"):
+            self._find_exact_scores(self._cells(entries, planned))
+        self.slices_s = self._slices(entries, planned)
         records = self._cells(entries, self.slices_s)
         for key, record in records.items():
             first = self.conductor.first_calls.get(key.tool, {})
             record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
+
+    def _entries(self):
+        """{Key on 0 pairs: _entry()} of all that the plan asks for."""
+        return {
+            Key(tool, scope, threads, 0): self._entry(tool, scope, threads)
+            for tool in self.plan.tools
+            for scope in self.plan.scopes
+            for threads in self.conductor.threads(tool)
+        }
 
     def _cells(self, entries, slices_s):
         """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
@@ -105,10 +115,10 @@ class Race:
         further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]
         return records | {key: Record() for key in further}
 
-    def _slices(self, entries):
-        """{device: seconds of a cell's slice}: the plan's; on the CPU less where the fewest rounds would not fit."""
+    def _slices(self, entries, planned):
+        """{device: seconds of a cell's slice}: as planned; on the CPU less where the fewest rounds would not fit."""
         tried = {key: runs for key, (runs, _) in entries.items() if runs}
-        left_s = self.began + STEP_SECONDS - EXACT_SECONDS - time.monotonic()
+        left_s = self.began + STEP_SECONDS - time.monotonic()
         rounds = self.plan.min_rounds + FURTHER_ROUNDS
 
         def costs_s(slices_s):
@@ -123,7 +133,6 @@ class Race:
                 costs[device] += slices.cost_s(runs, key.n, rounds, prepared[device])
             return costs
 
-        planned = {device: self.plan.slice_s(device) for device in {self._device(key) for key in tried}}
         least = dict(planned)
         cpu = [run.run_s for key, runs in tried.items() if self._device(key) == "cpu" for run in runs.values()]
         if cpu:
@@ -200,11 +209,11 @@ class Race:
         self.conductor.drop(key, self.path)
         return run
 
-    def _find_exact_scores(self):
-        """Exact scores of the pairs that are raced, under every objective that is verified."""
-        most = max((k.n for k, r in self.records.items() if r.status == "ok"), default=0)
+    def _find_exact_scores(self, records):
+        """Exact scores of the pairs of these cells, under every objective that is verified."""
+        most = max((k.n for k, r in records.items() if r.status == "ok"), default=0)
         objectives = {str(self.plan.penalties): self.plan.penalties}
-        for key, record in self.records.items():
+        for key, record in records.items():
             if record.status == "ok":
                 objective = self._objective(key)
                 objectives[str(objective)] = objective

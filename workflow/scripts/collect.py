@@ -62,7 +62,7 @@ def cells_of(path, hashes):
     largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))
-    cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card)]))
+    cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card), _slices_text(card)]))
     cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]
@@ -76,6 +76,18 @@ def _twins_text(card):
         return ""
     uneven = [f"{name}: ratio {t['ratio']:.3f}" for name, t in card.get("twins", {}).items() if not t["even"]]
     return "twins uneven (" + "; ".join(uneven) + ")" + ", no time to race once more" * (not card.get("rerun", True))
+
+
+def _slices_text(card):
+    """What became of the slices of CPU tools where the fewest rounds of the plan's would not have fit."""
+    planned = float(card.get("plan", {}).get("round_seconds", 0))
+    ran = card.get("round_seconds", {}).get("cpu", planned)
+    if ran >= planned:
+        return ""
+    return (
+        f"its CPU tools had slices of {ran:g} s, not the lane's {planned:g} s, for the race to end in time: on so few "
+        "pairs their times tell of what a call costs too"
+    )
 
 
 def collect(here, recorded, experiment=None, host=None):
