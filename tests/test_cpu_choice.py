@@ -13,6 +13,12 @@ from wfa_kernels.cpu.backtrace import read_only_arrays
 USUAL = Affine(4, 6, 2)
 
 
+@pytest.fixture
+def wide_vectors(monkeypatch):
+    """AVX-512, whatever this processor has: with narrower vectors bit planes pay later."""
+    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+
+
 def letters(random, alphabet, length):
     return random.choice(np.frombuffer(alphabet, np.uint8), length).tobytes()
 
@@ -35,14 +41,15 @@ def test_words_of_a_long_pair_are_looked_for_where_the_last_one_was():
     assert choice.error_rate(*read_only_arrays(PairBatch.from_strings([pattern], [text]))) < 0.02
 
 
+@pytest.mark.usefixtures("wide_vectors")
 def test_a_batch_is_set_up_for_bit_planes_where_that_pays():
     pairs = simulate("uniform", 64, seed=1, length=1000, error=0.02)
     assert picks_wavefronts(pairs[:2], "score") and not picks_wavefronts(pairs, "score")
 
 
 @pytest.mark.parametrize(("scope", "error"), [("score", 0.09), ("cigar", 0.15)])
-def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(monkeypatch, scope, error):
-    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+@pytest.mark.usefixtures("wide_vectors")
+def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(scope, error):
     pairs = simulate("uniform", 5000, seed=1, length=150, error=error)
     rate = choice.error_rate(*read_only_arrays(pairs))
     by_wavefronts, by_bits = choice.predicted_ns(pairs, Edit(), rate, scope, edit.TIMES)
@@ -54,17 +61,17 @@ def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(monke
 
 
 @pytest.mark.parametrize(("error", "times"), [(0.005, 1), (0.04, 2), (0.3, 1)])
+@pytest.mark.usefixtures("wide_vectors")
 def test_more_letters_are_looked_at_where_the_kernels_are_close(monkeypatch, error, times):
     looked_at, error_rate = [], choice.error_rate
-    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
     monkeypatch.setattr(choice, "error_rate", lambda *given: looked_at.append(given[-1]) or error_rate(*given))
     pairs = simulate("uniform", 1000, seed=1, length=300, error=error)
     edit.choose(pairs, Edit(), "score")
     assert len(looked_at) == times and looked_at == sorted(set(looked_at))
 
 
-def test_no_sample_of_many_long_pairs_misleads(monkeypatch):
-    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+@pytest.mark.usefixtures("wide_vectors")
+def test_no_sample_of_many_long_pairs_misleads():
     pairs = simulate("uniform", 600, seed=5, length=10_000, error=0.02)
     for start in range(0, 600, 150):  # bit planes are faster by 1.4
         assert edit.choose(pairs[start : start + 150], Edit(), "score").align_range is not edit_groups.align_range
@@ -73,12 +80,14 @@ def test_no_sample_of_many_long_pairs_misleads(monkeypatch):
 @pytest.mark.parametrize(
     ("length", "error", "wavefronts"), [(150, 0.02, True), (1000, 0.005, True), (300, 0.1, False), (1000, 0.05, False)]
 )
+@pytest.mark.usefixtures("wide_vectors")
 def test_edit_distance_of_clean_reads_is_wavefronts_and_of_noisy_ones_bit_planes(length, error, wavefronts):
     pairs = simulate("uniform", 200, seed=1, length=length, error=error)
     for scope in ("score", "cigar"):
         assert (edit.choose(pairs, Edit(), scope).align_range is edit_groups.align_range) == wavefronts
 
 
+@pytest.mark.usefixtures("wide_vectors")
 def test_one_noisy_pair_leaves_lanes_empty():
     pairs = simulate("uniform", 64, seed=1, length=4000, error=0.03)
     assert edit.choose(pairs, Edit(), "score") is not edit_groups
@@ -93,12 +102,14 @@ def test_short_clean_reads_are_looked_at_first(scope):
 
 
 @pytest.mark.parametrize("scope", ["score", "cigar"])
+@pytest.mark.usefixtures("wide_vectors")
 def test_clean_long_reads_go_to_wavefronts_and_noisy_ones_to_bit_planes(scope):
     assert picks_wavefronts(simulate("uniform", 50, seed=1, length=5000, error=0.002), scope)
     for length, error in ((150, 0.05), (1000, 0.02), (2000, 0.1)):
         assert not picks_wavefronts(simulate("uniform", 100, seed=1, length=length, error=error), scope)
 
 
+@pytest.mark.usefixtures("wide_vectors")
 def test_what_lanes_or_gates_do_not_suit_goes_to_wavefronts():
     few, noisy = (simulate("uniform", pairs, seed=1, length=500, error=0.1) for pairs in (1, 100))
     assert picks_wavefronts(few, "cigar") and not picks_wavefronts(noisy, "cigar")
