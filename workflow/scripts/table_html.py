@@ -19,19 +19,20 @@ STYLE = """
 .wb { font: 14px/1.45 system-ui, "Segoe UI", "DejaVu Sans", Arial, sans-serif; color: #1a1a1a; background: #fff; }
 .wb .scroll { overflow-x: auto; }
 .wb table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
-.wb th, .wb td { padding: 3px 6px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
+.wb th, .wb td { padding: 3px 4px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center;
   white-space: normal; min-width: 4em; max-width: 16em; }
-.wb thead th.where { min-width: 12em; }
+.wb thead th.where { min-width: 10em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
 .wb tr.paper > td { background: #faf7ee; }
 .wb tr.ours > td { background: #eef5fb; }
 .wb tr.ours td.v { font-weight: 600; }
-.wb td:first-child { min-width: 9em; position: sticky; left: 0; background: #fff; }
+.wb td:first-child { min-width: 8.5em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
+.wb .ci { font-weight: 400; }
 .wb small { color: #595959; font-weight: 400; display: block; }
 .wb small.mark { color: #a02c00; }
 .wb .notes { font-size: 13px; color: #333; max-width: 75em; }
@@ -51,10 +52,11 @@ def page(title, body, style=""):
 def _cell_html(table, cell):
     if cell.time_s is None:
         return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
-    text = escape(time_text(cell))
+    time, mark, interval = escape(time_text(cell)).partition(" ±")
+    text = f'{time}<span class="ci">{mark}{interval}</span>' if mark else time
     text = f"<s>{text}</s>" if cell.struck else text
     for small in small_texts(table, cell):
-        text += f"<small>{escape(small)}</small>"
+        text += f"<small>{escape(small.removesuffix(' pairs'))}</small>"  # nine columns fit a page of 1400 px then
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note
     return f'<td class="v" title="{escape(title, quote=True)}">{text}</td>'
