@@ -90,11 +90,14 @@ def test_shortened_slices_are_told(tmp_path, ran, told):
     assert told in note and bool(told) == bool(note)
 
 
-def test_recorded_races_of_an_older_procedure_are_marked():
+@pytest.mark.parametrize("later", [0, 1])
+def test_recorded_races_of_an_older_procedure_are_marked(monkeypatch, later):
+    monkeypatch.setattr(provenance, "PROCEDURE", provenance.PROCEDURE + later)
     found = collect(ROOT / "none", ROOT / "results/recorded", "thesis_tab1")
     cards = {path: samples.read(path)[1] for path in set(found["path"])}
     older = {path for path, card in cards.items() if card.get("procedure") != provenance.PROCEDURE}
-    assert cards and set(found.loc[found["older_way"], "path"]) == older
+    assert older == (set(cards) if later else set()) and cards
+    assert set(found.loc[found["older_way"], "path"]) == older
 
 
 @pytest.mark.parametrize(

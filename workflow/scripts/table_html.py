@@ -10,7 +10,7 @@ from workflow.scripts.table_text import (
     provenance,
     small_texts,
     threads_text,
-    time_text,
+    time_parts,
     tool_name,
     where_text,
 )
@@ -52,11 +52,11 @@ def page(title, body, style=""):
 def _cell_html(table, cell):
     if cell.time_s is None:
         return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
-    time, mark, interval = escape(time_text(cell)).partition(" ±")
-    text = f'{time}<span class="ci">{mark}{interval}</span>' if mark else time
+    text, interval = map(escape, time_parts(cell))
+    text += f' <span class="ci">{interval}</span>' if interval else ""
     text = f"<s>{text}</s>" if cell.struck else text
-    for small in small_texts(table, cell):
-        text += f"<small>{escape(small.removesuffix(' pairs'))}</small>"  # nine columns fit a page of 1400 px then
+    for small in small_texts(table, cell, word=""):  # without it nine columns fit a page of 1400 px
+        text += f"<small>{escape(small)}</small>"
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note
     return f'<td class="v" title="{escape(title, quote=True)}">{text}</td>'

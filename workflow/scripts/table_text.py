@@ -19,15 +19,20 @@ HOW_TO_READ = (
 )
 
 
+def time_parts(cell):
+    """(``1.23 s``, ``±0.4 %`` or nothing) of a cell with a time."""
+    if cell.record is None:
+        return f"{cell.time_s:.10g} s", ""
+    text = f"{significant(cell.time_s)} s"
+    if cell.low_s is None:
+        return text, ""
+    half = max(cell.high_s - cell.time_s, cell.time_s - cell.low_s) / cell.time_s * 100
+    return text, f"±{significant(half, 2)} %"
+
+
 def time_text(cell):
     """``1.23 s ±0.4 %`` of a cell with a time."""
-    if cell.record is None:
-        return f"{cell.time_s:.10g} s"
-    text = f"{significant(cell.time_s)} s"
-    if cell.low_s is not None:
-        half = max(cell.high_s - cell.time_s, cell.time_s - cell.low_s) / cell.time_s * 100
-        text += f" ±{significant(half, 2)} %"
-    return text
+    return " ".join(filter(None, time_parts(cell)))
 
 
 def recall_text(table, cell):
@@ -37,11 +42,11 @@ def recall_text(table, cell):
     return f"R {percent(cell.recall) if cell.recall is not None else cell.recall_word}"
 
 
-def pairs_text(cell):
-    """``20K of 10M pairs`` of a time that is scaled, else nothing."""
+def pairs_text(cell, word=" pairs"):
+    """``20K of 10M pairs`` of a time that is scaled, else nothing. word: of what they are, where that is to be said."""
     if cell.pairs == cell.column.pairs:
         return ""
-    return f"{count(cell.pairs)} of {count(cell.column.pairs)} pairs"
+    return f"{count(cell.pairs)} of {count(cell.column.pairs)}{word}"
 
 
 def pageable_text(cell):
@@ -57,9 +62,9 @@ def floor_text(cell):
     return f"{significant(cell.time_s / cell.floor_s)} × floor" if cell.floor_s else ""
 
 
-def small_texts(table, cell):
-    """What stands below the time of a cell, as a list of texts."""
-    told = [floor_text(cell), pageable_text(cell), recall_text(table, cell), pairs_text(cell)]
+def small_texts(table, cell, word=" pairs"):
+    """What stands below the time of a cell, as a list of texts. word: see pairs_text."""
+    told = [floor_text(cell), pageable_text(cell), recall_text(table, cell), pairs_text(cell, word)]
     return [text for text in told if text]
 
 
