@@ -25,7 +25,8 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
     "rates" (of pairs that BandsThenStrips learned of), "locked" (page-locked bytes of the pairs as they tell, and as
-    they were counted)}. A rescued pair is answered with score 1000 + row and CIGAR
+    they were counted), "worked_on" ((block, thread, pair) of each thread that the kernels E32, E64 and E128 put to a
+    pair)}. A rescued pair is answered with score 1000 + row and CIGAR
     ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
@@ -77,6 +78,7 @@ def main():
         batches,
         by_length,
         device,
+        edit_wfa,
         memory,
         pinned,
         registered,
@@ -118,6 +120,14 @@ def main():
         learn(self, numbers)
 
     stream.Stream._send, strips_design.BandsThenStrips.learn = watched, listening
+    worked_on, lengths_of = [], edit_wfa.lengths_of
+
+    def looked_at(shape, i):
+        # While a kernel runs, the simulator puts its own blocks and threads behind the module's name ``cuda``.
+        worked_on.append((int(edit_wfa.cuda.blockIdx.x), int(edit_wfa.cuda.threadIdx.x), int(i)))
+        return lengths_of(shape, i)
+
+    edit_wfa.lengths_of = looked_at
 
     def rescue(rows):
         rescued.extend(rows.tolist())
@@ -147,6 +157,7 @@ def main():
         "host_packed": host_packed,
         "rates": rates,
         "locked": locked,
+        "worked_on": worked_on,
     }
     json.dump(answer, sys.stdout)
 

@@ -66,6 +66,15 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
+def test_each_alignment_of_the_papers_design_is_one_blocks():
+    pairs = [(b"GATTACA", b"GAATA"), (b"ACGT" * 5, b"ACGA" * 5), (b"A" * 9, b"C" * 9), (b"", b"ACG")]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", {"block_threads": 32})
+    check(pairs, answer)
+    assert sorted(map(tuple, answer["worked_on"])) == [
+        (pair, thread, pair) for pair in range(4) for thread in range(32)
+    ]
+
+
 @pytest.mark.parametrize(("source", "batches"), [("pinned", 4), ("packed", 2)])
 def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source, batches):
     pairs = [*random_pairs(11, LENGTHS, seed=4), mismatches(3, 261), *random_pairs(10, LENGTHS, seed=5)]
