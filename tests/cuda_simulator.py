@@ -9,19 +9,22 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None, rate=0, heuristic=None, by_length=False):  # fmt: skip
+          strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
     patterns and of its texts, by default all. before: (pattern, text) pairs of a call before, whose answers do not
     count. penalties: (mismatch, gap_open, gap_extend); None: edit distance. first_level: of the fast designs' kernels.
     strips: (threads of a pair, reach) of those in place of the design's. rate: of BandsThenStrips, to begin with.
-    heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths.
+    heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths. longest:
+    letters beyond which a sequence is too long for the designs that are for many pairs. bits: of a length in records.
+    windows: trace strips window by window, as if there were no room for a pair's states.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
     "rates" (of pairs that BandsThenStrips learned of), "locked" (page-locked bytes of the pairs as they tell, and as
@@ -42,6 +45,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "rate": rate,
         "heuristic": heuristic,
         "by_length": by_length,
+        "longest": longest,
+        "bits": bits,
+        "windows": windows,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -77,13 +83,16 @@ def main():
         aligner,
         batches,
         by_length,
+        design,
         device,
         edit_wfa,
         memory,
         pinned,
+        records,
         registered,
         stream,
         strips_design,
+        strips_windows,
     )
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
@@ -100,6 +109,18 @@ def main():
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
     strips_design.BandsThenStrips.first_level = request["first_level"]
+    if request["longest"]:
+        aligner.MAX_LENGTH = design.MAX_LENGTH = affine_wfa_design.MAX_LENGTH = request["longest"]
+    if request["bits"]:
+        records._ELEMENTS = {request["bits"]: records._ELEMENTS[request["bits"]]}
+    if request["windows"]:
+        launch_strips = strips_design.BandsThenStrips._launch_strips
+
+        def in_windows(self, *arguments):
+            with mock.patch.object(self, "_pair_words", lambda *_: 1 << 40):
+                launch_strips(self, *arguments)
+
+        strips_design.BandsThenStrips._launch_strips, strips_windows._LEAST_BITS = in_windows, 0
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:
@@ -135,18 +156,18 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    design, affine_wfa_design.AffineWfa.first_level = request["design"], request["first_level"]
-    design = designs.PaperDesign(**design) if isinstance(design, dict) else designs.checked(design)
+    chosen, affine_wfa_design.AffineWfa.first_level = request["design"], request["first_level"]
+    chosen = designs.PaperDesign(**chosen) if isinstance(chosen, dict) else designs.checked(chosen)
     penalties = Affine(*request["penalties"]) if request["penalties"] else Edit()
     if request["before"]:
         before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]
-        aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], design, rescue)
+        aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], chosen, rescue)
         rescued.clear()
         counts.clear()
         host_packed.clear()
     name, *values = request["heuristic"] or [None]
     heuristic = getattr(heuristics, name)(*values) if name else None
-    result = aligner.align_batch(pairs, penalties, request["scope"], design, rescue, heuristic=heuristic)
+    result = aligner.align_batch(pairs, penalties, request["scope"], chosen, rescue, heuristic=heuristic)
     answer = {
         "scores": result.scores.tolist(),
         "status": result.status.tolist(),

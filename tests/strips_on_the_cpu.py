@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 _NEXT, _LEVELS = 0, 2
 
 
-def answers(pairs, penalties, limits, traced):
+def answers(pairs, penalties, limits, traced, bits=()):
     """[(scores, CIGARs or None)] of a PairBatch, one for each (reach, rate) of the limits; see align."""
     with TemporaryDirectory() as folder:
-        _ask(pairs, folder, penalties=penalties, limits=limits, traced=traced)
+        _ask(pairs, folder, penalties=penalties, limits=limits, traced=traced, bits=bits)
         found = [np.load(f"{folder}/{number}.npz") for number in range(len(limits))]
         return [(each["scores"], (each["cigars"], each["offsets"]) if traced else None) for each in found]
 
@@ -56,7 +56,7 @@ def main():
         print(json.dumps([[side.tolist() for side in pair] for pair in told_by_seeds(pairs, penalties)]))
         return
     for number, (reach, rate) in enumerate(request["limits"]):
-        scores, cigars = align(pairs, penalties, reach, rate, request["traced"])
+        scores, cigars = align(pairs, penalties, reach, rate, request["traced"], tuple(request["bits"]))
         more = {"cigars": cigars[0], "offsets": cigars[1]} if cigars else {}
         np.savez(f"{folder}/{number}.npz", scores=scores, **more)
 
@@ -84,26 +84,21 @@ def install():
     affine_seeds.THREADS = 1
 
 
-def align(pairs, penalties, reach, rate, traced):
+def align(pairs, penalties, reach, rate, traced, bits=()):
     """(scores, CIGARs): one level of strips on a PairBatch of ACGT; NO_SCORE for the pairs it is not certain of.
 
     penalties: (mismatch, gap_open, gap_extend). reach, rate: see affine_strips. CIGARs: None if not traced, else
-    (uint32[...], int64[pairs + 1]) as in an AlignmentResult.
+    (uint32[...], int64[pairs + 1]) as in an AlignmentResult. bits: trace them in the Windows of these.
     """
-    from wfa_kernels.cuda import affine_strips, affine_strips_back
-
     given = _Given(pairs, penalties)
     reach, part = given.strips(reach, traced)
+    windows = given.windows(reach, bits) if bits else None
+    part = windows.words + 2 * given.bounds if windows else part
     scores, words = given.scores, np.full(part, 0xABABABAB, np.uint32)
     runs = np.zeros(2 * len(pairs.pattern) + 2 * len(pairs.text), np.uint32)
     runs_at, counts = np.zeros(len(pairs), np.uint32), np.zeros(len(pairs), np.uint32)
-    forward = affine_strips.make_forward(penalties, traced)
-    for i in range(len(pairs)):
-        given.tell(i, words)
-        forward(*given.input, -1, _NEXT, i, 1, 1, reach, rate, scores, words, part, given.bounds)
-        if traced:
-            back = affine_strips_back.make_backward(penalties)
-            back(*given.input, -1, i, 1, reach, scores, runs_at, counts, runs, words, part, given.bounds)
+    output = scores, runs_at, counts, runs
+    given.run(penalties, reach, rate, traced, windows, output, words)
     if not traced:
         return scores, None
     found = [runs[at : at + length] for at, length in zip(runs_at, counts, strict=True)]
@@ -142,6 +137,28 @@ class _Given:
         part = self._design._pair_words(1, reach, self.longest, traced)
         return strips_design._capped(reach, self.longest), part
 
+    def windows(self, reach, bits):
+        """strips_windows.Windows of these bits."""
+        from wfa_kernels.cuda import strips_windows
+        from wfa_kernels.cuda.affine_strips import make_functions
+
+        kept, traced = (
+            (2 * reach + 2) * make_functions(self._design.penalties, states).per_chunk + 2 for states in (False, True)
+        )
+        return strips_windows._laid_out(-(-self.longest // 32), bits, kept, traced, 1)
+
+    def run(self, penalties, reach, rate, traced, windows, output, words):
+        """Run the kernels as the design launches them, a pair at a time by one thread."""
+
+        def launch(kernel, _blocks, _threads, *arguments):
+            kernel(*arguments)
+
+        slot = SimpleNamespace(launch=launch, scores=output[0])
+        batch = SimpleNamespace(slot=slot, input=self.input, output=output)
+        for i in range(len(output[0])):
+            pairs, memory = (-1, _NEXT, i, 1), (words, len(words), self.bounds)
+            self._design._launch_part(batch, pairs, (1, reach, rate), memory, traced, windows)
+
     def tell(self, i, words):
         """Put down a pair's bounds by seeds."""
         from wfa_kernels.cuda import affine_seeds
@@ -163,7 +180,7 @@ def _packed(pairs):
         pack(letters, planes[LEAD_WORDS : LEAD_WORDS + words], odd)
         sides.append(planes)
     place = np.stack([LEAD + offsets[:-1] for offsets in (pairs.pattern_offsets, pairs.text_offsets)])
-    return sides, place.astype(np.uint32), (pairs.pattern_lengths | pairs.text_lengths << 16).astype(np.uint32)
+    return sides, place.astype(np.uint32), (pairs.pattern_lengths | pairs.text_lengths << 32).astype(np.uint64)
 
 
 def _circuit(gates, inputs, outputs, name):

@@ -13,7 +13,6 @@ from wfa_kernels.cuda.buffers import SLOTS
 from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
-from wfa_kernels.cuda.records import NARROW
 
 PAIRS = 5000
 
@@ -37,10 +36,10 @@ def given(kind, pairs):
 
 def told(batch):
     """(places of patterns, of texts, of each record; lengths of patterns, of texts, of each pair) that records tell."""
-    table = batch.records.reshape(batch.blocks, record_words(batch.narrow))
-    bits, lengths = (8, table[:, 2:].view(np.uint16)) if batch.narrow else (16, table[:, 2:])
-    lengths = lengths.reshape(-1)[: batch.pairs]
-    return *table[:, :2].T.astype(np.int64), lengths & (1 << bits) - 1, lengths >> bits
+    table = batch.records.reshape(batch.blocks, record_words(batch.bits))
+    lengths = table[:, 2:].view({8: np.uint16, 16: np.uint32, 32: np.uint64}[batch.bits]).reshape(-1)[: batch.pairs]
+    patterns, texts = lengths & (1 << batch.bits) - 1, lengths >> batch.bits
+    return *table[:, :2].T.astype(np.int64), patterns.astype(np.int64), texts.astype(np.int64)
 
 
 def check_told(batch, pairs, packed):
@@ -72,7 +71,7 @@ def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
     for batch in batcher().batches(pairs, letters, skipped):
         done += range(batch.start, batch.stop)
         check_told(batch, pairs, kind is PackedPairs)
-        assert batch.narrow
+        assert batch.bits == 8
         assert as_packed == (kind is PackedPairs and np.shares_memory(batch.records, pairs.records))
     assert skipped == list(long) and done == [row for row in range(PAIRS) if row not in long]
 
@@ -90,25 +89,26 @@ def test_the_first_and_the_last_batches_are_small_but_none_is_tiny(kind, first, 
         assert min(sizes) > letters / least - 2 * cut
 
 
-def test_lengths_are_told_in_8_bits_where_they_fit(monkeypatch):
+@pytest.mark.parametrize("more", [16, 32])
+def test_lengths_are_told_in_as_few_bits_as_they_need(monkeypatch, more):
     monkeypatch.setattr(batches, "_LENGTHS_AT_A_TIME", 2 * THREADS)
-    texts = [b"A" * (1 + row % NARROW) for row in range(PAIRS)]
+    texts = [b"A" * (1 + row % 255) for row in range(PAIRS)]
     short = given(PinnedPairs, PairBatch.from_strings(texts, texts))
-    texts[2000] = b"A" * (NARROW + 1)
+    texts[2000] = b"A" * (1 << more // 2)
     longer = given(PinnedPairs, PairBatch.from_strings(texts, texts))
-    cutter = batcher()
+    cutter = batcher(longest=1 << 17)
 
-    def narrow(pairs):
+    def bits(pairs):
         found = []
         for batch in cutter.batches(pairs, 100_000, []):
             check_told(batch, pairs, False)
-            found.append((batch.narrow, batch.stop))
+            found.append((batch.bits, batch.stop))
         assert found[-1][1] == PAIRS
         return found
 
-    assert all(flag for flag, _ in narrow(short))
-    first = narrow(longer)
-    assert {flag for flag, stop in first if stop <= 2000} == {True}, "until the longer one is met"
-    assert {flag for flag, stop in first if stop > 2000} == {False}
-    assert not any(flag for flag, _ in narrow(short)), "as the call before needed"
-    assert all(flag for flag, _ in narrow(short))
+    assert {told for told, _ in bits(short)} == {8}
+    first = bits(longer)
+    assert {told for told, stop in first if stop <= 2000} == {8}, "until the longer one is met"
+    assert {told for told, stop in first if stop > 2000} == {more}
+    assert {told for told, _ in bits(short)} == {more}, "as the call before needed"
+    assert {told for told, _ in bits(short)} == {8}

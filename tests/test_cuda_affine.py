@@ -7,10 +7,11 @@ import pytest
 
 from tests import cuda_simulator, gpu_cells, naive
 from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
-from wfa_kernels import Affine
+from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_memory
 from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_strips import RATES
+from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.levels import Levels
 
 #: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
@@ -80,6 +81,18 @@ def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
         *zip(*pairs, strict=True), scope, "fast", penalties=penalties, first_level=STRIPS, strips=strips
     )
     check(pairs, answer, penalties)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_strips_in_windows_agree_with_naive(threads):
+    """Of 3 to 11 strips some are kept; a warp has 4 threads here."""
+    pairs = [*random_pairs(5, (90, 130, 200), seed=4), mismatches(60, 330), (b"A" * 130, b"T" * 70), (b"", b"ACG")]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), "cigar", "fast", penalties=(2, 3, 1), first_level=STRIPS,
+        strips=[(threads, 4), (threads, 32)], windows=True,
+    )  # fmt: skip
+    check(pairs, answer, (2, 3, 1))
 
 
 @pytest.mark.parametrize(("rate", "scope"), [(1, "cigar"), (28087, "score"), (28700, "cigar")])
@@ -162,6 +175,22 @@ def test_other_letters_are_handed_back():
     check(pairs, answer, (4, 6, 2), rescued=[1, 3, 4])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["fast", "paper"])
+def test_sequences_too_long_for_many_pairs_kernels_have_their_own(design):
+    """Here from 48 letters on; one of them has a letter without a code."""
+    pairs = [*RAGGED[:6], (b"ACGT" * 20, b"ACT" * 20), (b"A", b"C" * 70), mismatches(50, 60), (b"GN" * 40, b"GA" * 40)]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, penalties=(2, 3, 1), longest=48)
+    check(pairs, answer, (2, 3, 1), rescued=[9])
+
+
+def test_the_longest_sequences_are_those_whose_costs_fit_32_bits():
+    for design in (AffineDesign((2, 3, 1)), AffineWfa((2, 3, 1), PaperDesign())):
+        assert design.longest(None) == 65535 and design.longer().longest(None) == 1 << 24
+    for design in (AffineDesign((97, 243, 13)), AffineWfa((97, 243, 13), PaperDesign())):
+        assert 1 << 17 < design.longer().longest(None) <= 2**31 // (2 * 13)
+
+
 def test_penalties_of_too_many_digits_are_handed_back():
     pairs = [(b"ACGT", b"AGGT"), (b"A", b"")]
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", penalties=(2**29 - 1, 2**29, 7))
@@ -176,12 +205,24 @@ def test_empty_batch(scope):
 @pytest.mark.gpu
 @pytest.mark.parametrize("design", ["fast", "paper"])
 @pytest.mark.parametrize(
-    ("count", "length"), [(1_000_000, 150), (100_000, 1000), (2000, 10_000), pytest.param(20, 60_000, id="long")]
+    ("count", "length"), [(1_000_000, 150), (100_000, 1000), (2000, 10_000), pytest.param(20, 100_000, id="long")]
 )
 @pytest.mark.parametrize("error", [0.02, 0.1])
 def test_gpu_agrees_with_the_cpu(design, count, length, error):
     assert device.available() and not device.simulated(), device.describe()
     gpu_cells.check(gpu_cells.uniform(count, length, error), Affine(2, 3, 1), ("pinned",), design)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("costs", [Affine(2, 3, 1), Edit()], ids=str)
+def test_gpu_agrees_with_the_cpu_where_memory_holds_windows_only(costs):
+    """Of 30 pairs of 100,000 letters, whose states take 100 MB and more each."""
+    assert device.available() and not device.simulated(), device.describe()
+    release_gpu_memory()
+    gpu_peak_memory(reset=True)
+    pairs = gpu_cells.uniform(30, 100_000, 0.05)
+    gpu_cells.check(pairs, costs, ("pageable",), device_memory=1 << 30)
+    assert gpu_peak_memory()["device"] <= 1 << 30
 
 
 @pytest.mark.gpu

@@ -40,14 +40,14 @@ def kernels():
 
     words, numbers, places, long = (t[::1] for t in (types.uint32, types.int32, types.int64, types.uint64))
     pairs, table = types.int64, types.int32[:, ::1]
-    batch = (long, long, pairs, words, types.uint32[:, ::1], table)
+    batch = (long, long, pairs, long, types.uint32[:, ::1], table)
     queues, output = (pairs, pairs), (numbers, words, words, words)
     odd = (words, words, places, pairs)
     found = {
         "pack_letters": (packing.pack_letters, (long, pairs, pairs, long, pairs, pairs, long, long, *odd)),
         "place_pairs": (
             compaction.place_pairs,
-            (*[pairs] * 4, words, words, types.uint32[:, ::1], table, numbers, *odd),
+            (*[pairs] * 5, words, long, types.uint32[:, ::1], table, numbers, *odd),
         ),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
         "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),
@@ -68,14 +68,19 @@ def kernels():
             found[f"affine_{band}_{traced}"] = kernel, (*batch, *queues, *output, long)
         for name, penalties in STRIPS.items():
             strips = affine_strips.make_forward(penalties, traced)
-            found[f"{name}_{traced}"] = strips, (*batch, *queues, *[pairs] * 5, numbers, words, pairs, pairs)
+            given = (*batch, *queues, *[pairs] * 5, numbers, words, pairs, pairs)
+            found[f"{name}_{traced}"] = strips, given
+            window = affine_strips.make_windowed_forward(penalties, traced)
+            found[f"{name}_window_{traced}"] = window, (*given, *[pairs] * 6)
         for limit in edit_wfa.LIMITS:
             found[f"E{limit}_{traced}"] = edit_wfa.make_kernel(limit, traced), (*batch, *queues, numbers, long)
         beyond = (*batch, *queues, *output, pairs, numbers, types.uint8[::1])
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
     for name, penalties in STRIPS.items():
         back = affine_strips_back.make_backward(penalties)
-        found[f"{name}_back"] = back, (*batch, *[pairs] * 4, *output, words, pairs, pairs)
+        given = (*batch, *[pairs] * 4, *output, words, pairs, pairs)
+        found[f"{name}_back"] = back, given
+        found[f"{name}_window_back"] = affine_strips_back.make_windowed_backward(penalties), (*given, *[pairs] * 5)
     return found
 
 
@@ -104,7 +109,8 @@ NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
-NAMES += tuple(f"{name}_{kind}" for name in STRIPS for kind in (False, True, "back"))
+KINDS = (False, True, "back")
+NAMES += tuple(f"{name}{window}_{kind}" for name in STRIPS for window in ("", "_window") for kind in KINDS)
 NAMES += ("seeds", "global_False", "global_True", "wfa_band", "wfa_reduction")
 #: Five seconds and more: of the gap-affine kernels the shortest is compiled in the quick tests.
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_", "wfa_", "strips", "edit_strips"))}
@@ -119,6 +125,8 @@ MOST_REGISTERS = {
     "affine_384": 255,
     "strips": 96,
     "edit_strips": 96,
+    "strips_window": 128,
+    "edit_strips_window": 128,
 }
 
 

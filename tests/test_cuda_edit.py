@@ -3,12 +3,14 @@
 import random
 import subprocess
 import sys
+from unittest import mock
 
+import numpy as np
 import pytest
 
 from tests import cuda_simulator, gpu_cells, naive
-from wfa_kernels import Edit
-from wfa_kernels.cuda import device
+from wfa_kernels import Edit, PairBatch
+from wfa_kernels.cuda import aligner, device, pinned
 from wfa_kernels.cuda.banded_bpm import BANDS
 
 EDIT = (1, 0, 1)
@@ -163,10 +165,36 @@ def test_a_band_that_fails_too_often_is_left_out():
     check(pairs, answer)
 
 
-def test_sequences_too_long_for_16_bits_are_handed_back():
+def test_the_papers_design_hands_sequences_too_long_for_16_bits_back():
     pairs = [(b"AC", b"AC"), (b"A" * 65536, b"A"), (b"G", b""), (b"C", b"C" * 65536), (b"A" * 70000, b"A" * 70000)]
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", letters=1 << 17)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "paper", letters=1 << 17)
     check(pairs, answer, rescued=[1, 3, 4])
+
+
+@pytest.mark.parametrize(("source", "scope"), [("pageable", "cigar"), ("packed", "score")])
+def test_sequences_too_long_for_many_pairs_kernels_have_their_own(source, scope):
+    """Here from 48 letters on; one of them has a letter without a code."""
+    pairs = [
+        *random_pairs(10, LENGTHS, seed=9),
+        (b"ACGT" * 20, b"ACT" * 20),
+        (b"A", b"C" * 70),
+        (b"GN" * 40, b"GA" * 40),
+    ]
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, longest=48)
+    check(pairs, answer, rescued=[12])
+
+
+def test_the_next_call_asks_for_as_much_room_as_there_is_unless_that_is_far_too_much():
+    """A little less or more would fit no buffer of the pool: half a second to page-lock a gigabyte anew."""
+    pairs = PairBatch.from_strings(["ACGT"] * 10, ["ACGT"] * 10)
+    with mock.patch.object(pinned, "pinned_array", np.empty):
+        room = aligner._Room(pairs, 1040)
+    assert [room.to_ask_for(elements) for elements in (1040, 1000, 694)] == [1040] * 3
+    assert room.to_ask_for(100) == 105
+
+
+def test_lengths_of_32_bits():
+    check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), "cigar", "fast", bits=32))
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -5,6 +5,7 @@ import pytest
 
 from tests import gpu_cells, strips_on_the_cpu
 from wfa_kernels import Affine, PairBatch, align
+from wfa_kernels.cuda import strips_windows
 from wfa_kernels.cuda.affine_seeds import PER_BLOCK, SEED
 from wfa_kernels.cuda.affine_strips import LETTER_BITS, TOLERANCE
 from wfa_kernels.result import NO_SCORE
@@ -79,6 +80,73 @@ def test_strips_agree_with_the_cpu_whatever_they_leave_out(penalties, traced):
             sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
             costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
             np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, reach {reach}, rate {rate}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("penalties", "bits"), [((2, 3, 1), (3,)), ((4, 6, 2), (4, 2)), ((1, 0, 1), (5, 3, 1)), ((9, 1, 2), (1,))]
+)
+def test_windows_of_strips_give_the_same_cigars(penalties, bits):
+    """Of 47 strips at most every 8th is kept, or every 16th and then every 4th, ...: all levels but the whole way."""
+    pairs = many(150, 1500, seed=len(bits))
+    limits = limits_for(pairs, align(pairs, Affine(*penalties), device="cpu").scores)
+    whole, windowed = (strips_on_the_cpu.answers(pairs, penalties, limits, True, of) for of in ((), bits))
+    for (scores, cigars), (same_scores, same_cigars) in zip(whole, windowed, strict=True):
+        np.testing.assert_array_equal(same_scores, scores)
+        certain = np.repeat(scores != NO_SCORE, np.diff(cigars[1]))
+        np.testing.assert_array_equal(np.diff(same_cigars[1]), np.diff(cigars[1]))
+        np.testing.assert_array_equal(same_cigars[0][certain], cigars[0][certain])
+
+
+def test_windows_are_gone_through_from_the_last_one_to_the_first_between_strips_that_are_kept():
+    windows = strips_windows._laid_out(70, (5, 3), 10, 30, 4)
+    kept, traced, back = {}, [], []
+    for kind, begin, *more in windows.steps():
+        if kind == strips_windows.BACK:
+            starts, source = more[:2]
+            assert begin == traced[-1][0] and starts == (traced[-1][1] == 70)
+            back.append(begin)
+            continue
+        stop, keep_bits, source, at, _ = more
+        assert begin == 0 or kept[source] == begin - 1, "the strip before the window is there"
+        if kind == strips_windows.TRACE:
+            traced.append((begin, stop))
+        else:
+            for strip in range(begin, min(stop, 70)):
+                if (strip + 1) % (1 << keep_bits) == 0:
+                    place = at + ((strip + 1 >> keep_bits) - (begin >> keep_bits) - 1) * 10
+                    assert strips_windows.STATE <= place <= windows.rest - 10
+                    kept[place] = strip
+    assert back == list(range(64, -1, -8)) and sorted(traced)[-1] == (64, 70)
+    assert windows.rest + 8 * 30 == windows.words
+
+
+def test_as_few_levels_as_fit():
+    def fitting(words, wanted=1):
+        return strips_windows.fitting((2, 3, 1), 31_250, 9000, 32, 64_000, words, wanted)
+
+    one, two = fitting(50_000_000), fitting(20_000_000)
+    assert [len(found[0].bits) for found in (one, two)] == [1, 2] and one[1] > two[1]
+    assert len(fitting(50_000_000, 2)[0].bits) == 2 and fitting(50_000_000, 2)[2] >= 2
+    assert fitting(64_000) is None
+    assert all(found[0].words + 64_000 == found[1] for found in (one, two))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("traced", [False, True])
+def test_strips_of_sequences_over_16_bits_agree_with_the_cpu(traced):
+    """More strips and chunks than their numbers had bits for: 4400 and as many."""
+    rng, penalties = np.random.default_rng(3), (4, 6, 2)
+    patterns = [rng.choice(LETTERS, length) for length in (66_000, 140_000, 90_000)]
+    texts = [mutated(rng, pattern, error) for pattern, error in zip(patterns, (0.01, 0.002, 0.03), strict=True)]
+    texts[1] = np.concatenate([texts[1][:40_000], rng.choice(LETTERS, 700), texts[1][40_000:]])
+    pairs = PairBatch.from_strings([p.tobytes() for p in patterns], [t.tobytes() for t in texts])
+    expected = align(pairs, Affine(*penalties), device="cpu").scores
+    ((scores, cigars),) = strips_on_the_cpu.answers(pairs, penalties, [(160, 0)], traced)
+    np.testing.assert_array_equal(scores, expected)
+    if traced:
+        sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
+        np.testing.assert_array_equal(gpu_cells.costs_of(*sides, *cigars, np.array(penalties)), expected)
 
 
 def missing(sequence, other):

@@ -74,7 +74,7 @@ def main():
             runs[at] = int(runs[at]) << 2 | operation
     affine_wfa_trace.blocks_to_runs(
         _planes(request["pattern"], packing.LEAD), _planes(request["text"], packing.LEAD), 1,
-        np.array([m | n << 16], np.uint32), np.full((2, 1), packing.LEAD, np.uint32), np.zeros((3, 3), np.int32),
+        np.array([m | n << 32], np.uint64), np.full((2, 1), packing.LEAD, np.uint32), np.zeros((3, 3), np.int32),
         np.zeros(1, np.int32), np.zeros(1, np.uint32), counts, runs,
     )  # fmt: skip
     print(format_packed(runs[: counts[0]], np.array([0, counts[0]]))[0])

@@ -39,7 +39,7 @@ a barrier. With T threads, 3 T chunks a strip keep all of them busy.
 Memory layout. A record of each chunk is kept in ``words`` (uint32), behind the pair's bounds: its edge and H at its
 lower left corner. For scores those of the last T + 1 strips, in turn. For CIGARs those of all, with the state before
 each chunk, and of each strip its last chunk, so that a second kernel (affine_strips_back) computes those chunks again
-that the way back goes through.
+that the way back goes through; or, where these have no room, those of a window of strips (strips_windows).
 
 Operations, for penalties 2, 3, 1, per chunk of 1024 cells: 32 * (55 gates, 12 moves of edges, 6 of letters and their
 comparison, 5 for the score and the loop), 78 a step, and up to 460 around it. 100K pairs of 10,000 letters at 10 % (A =
@@ -74,6 +74,8 @@ _RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array s
 _FAR = 2**30
 #: In place of a cost. What counts as low may be below 0 too, but not so far.
 _UNKNOWN, _BEYOND = -1, -_FAR
+#: In place of the strip before which a window ends: it has all that there are.
+ALL = _FAR
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
 LETTER_BITS = 16  # a rate is for 65536 letters
@@ -81,6 +83,9 @@ _LOWEST_BITS, _STEPS = 8, 32
 #: Rates that are told apart, in steps of 2.2 %; the last one stands for all that are higher, and gives no limit.
 RATES = tuple(int(2 ** (_LOWEST_BITS + (i + 1) / _STEPS)) for i in range(16 * _STEPS))
 _LAST_RATE = len(RATES) - 1
+#: A place on chip tells of strips BLOCK + 1 apart at most, so their number's last digits tell them apart; the bits
+#: below hold chunks of up to 2**28 letters. -1, before the first, is none of them.
+_STRIPS_TOLD, _CHUNK_BITS = 63, 24
 
 
 @cuda.jit(device=True, inline="always")
@@ -117,8 +122,8 @@ def _rows(strip, m, final):
 
 @cuda.jit(device=True, inline="always")
 def _told(strip, chunk, ended):
-    """One word for how far a strip is: its number, its last chunk, whether it ends there."""
-    return int32(strip << int32(16) | (chunk << int32(1)) | int32(ended))
+    """One word for how far a strip is: its number (its last digits), its last chunk, whether it ends there."""
+    return int32((strip & int32(_STRIPS_TOLD)) << int32(_CHUNK_BITS) | (chunk << int32(1)) | int32(ended))
 
 
 @cuda.jit(device=True, inline="always")
@@ -127,16 +132,17 @@ def _progress(told, strip):
     chunk, ended = int32(-1), False
     if strip < int32(0):
         chunk = int32(_FAR)
-    elif told >> int32(16) == strip:
-        chunk, ended = int32((told & int32(0xFFFF)) >> int32(1)), (told & int32(1)) != int32(0)
+    elif told >> int32(_CHUNK_BITS) == strip & int32(_STRIPS_TOLD):
+        last = told & int32((1 << _CHUNK_BITS) - 1)
+        chunk, ended = int32(last >> int32(1)), (told & int32(1)) != int32(0)
     return chunk, ended
 
 
 @cuda.jit(device=True, inline="always")
 def _limit_by(rate, letters):
     """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
-    likely = int32(int32(TOLERANCE) + int32((int64(letters) * int64(rate)) >> int64(LETTER_BITS)))
-    return likely if rate > int32(0) else int32(_FAR)
+    likely = int64(TOLERANCE) + ((int64(letters) * int64(rate)) >> int64(LETTER_BITS))
+    return int32(min(likely, int64(_FAR))) if rate > int32(0) else int32(_FAR)
 
 
 @cuda.jit(device=True, inline="always")
@@ -263,10 +269,54 @@ def make_forward(penalties, traced):
     of a group; reach: A; rate: of RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which each group has
     ``part``, with the bounds of affine_seeds first, ``bounds`` for each sequence, 0 for penalties without. In row 0 of
     the queues, behind all else, it counts its pairs by their place in RATES.
+    """
+    strips = _make_strips(penalties, traced, False)
+
+    def affine_strips(
+        pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
+        words, part, bounds,
+    ):  # fmt: skip
+        strips(
+            pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
+            words, part, bounds, 0, ALL, 0, 0, 0, 0,
+        )  # fmt: skip
+
+    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
+    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None, SIDE_BY_SIDE)
+
+
+@cache
+def make_windowed_forward(penalties, traced):
+    """The kernel for a window of strips, of pairs whose states have no room all at once; see strips_windows.
+
+    Arguments: those of make_forward's, then begin, stop: the window's strips, up to ALL of them, which settles the
+    pairs; those that are not settled have no part in other windows; keep_bits: not traced, every 2 ** keep_bits-th
+    strip is kept; source, kept, rest: places among a group's words, behind the bounds, of the strip before the window,
+    of those that are kept, of all others. Strips that are kept end with the number of their first chunk.
+    """
+    strips = _make_strips(penalties, traced, True)
+
+    def affine_strips_window(
+        pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
+        words, part, bounds, begin, stop, keep_bits, source, kept, rest,
+    ):  # fmt: skip
+        strips(
+            pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
+            words, part, bounds, begin, stop, keep_bits, source, kept, rest,
+        )  # fmt: skip
+
+    return named(
+        affine_strips_window, "_".join(["", *map(str, penalties)] + ["traced"] * traced), carveout=SIDE_BY_SIDE
+    )
+
+
+def _make_strips(penalties, traced, windowed):
+    """Device function: what make_forward and make_windowed_forward say.
 
     In one piece: with a pair's beginning and a strip's end in functions of their own it takes 115 registers, not 96.
     """
     shared_by = make_functions(penalties, traced)
+    per_chunk_kept = make_functions(penalties, False).per_chunk
     limit, edge_above, triple = shared_by.limit, shared_by.edge_above, shared_by.cell.triple
     per_chunk, unit, guided = shared_by.per_chunk, shared_by.cell.divisor, shared_by.guided
     pruning, compute = _make_pruning(triple, shared_by.rise_at), _make_turn(penalties, traced)
@@ -274,9 +324,25 @@ def make_forward(penalties, traced):
     chunk = make_chunk(triple, False)
     first_state, later_state = chunk.first_state, chunk.later_state
 
-    def affine_strips(
+    @cuda.jit(device=True, inline="always")
+    def place_of(strip, begin, at, size, kept_size, keep_bits, kept, rest):
+        """Where the record of a strip begins, behind the bounds."""
+        found = uint64(0)
+        if not windowed:
+            found = uint64(uint32(at)) * uint64(size)
+        elif traced:
+            found = uint64(rest) + uint64(uint32(strip - begin)) * uint64(size)
+        elif ((strip + int32(1)) & int32((int32(1) << keep_bits) - int32(1))) == int32(0):
+            number = int32(((strip + int32(1)) >> keep_bits) - (begin >> keep_bits) - int32(1))
+            found = uint64(kept) + uint64(uint32(number)) * uint64(kept_size)
+        else:
+            found = uint64(rest) + uint64(uint32(at)) * uint64(size)
+        return found
+
+    @cuda.jit(device=True, inline="always")
+    def strips_of_pairs(
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
-        words, part, bounds,
+        words, part, bounds, begin, stop, keep_bits, source, kept, rest,
     ):  # fmt: skip
         told = cuda.shared.array(_RING, int32)
         begun_at = cuda.shared.array(_RING, int32)
@@ -287,6 +353,8 @@ def make_forward(penalties, traced):
         mine, i, place_in_queue = False, int32(0), int64(first) + index
         if index < count and place_in_queue < waiting_pairs(queues, level, pairs):
             i, mine = pair_at(queues, level, place_in_queue, scores)
+            if windowed and int32(stop) != int32(ALL):
+                mine = mine and scores[i] >= int32(0)
         m, n, bound, strips = int32(0), int32(0), int32(-1), int32(0)
         pattern_at, text_at = int32(0), int32(0)
         if mine:
@@ -301,12 +369,23 @@ def make_forward(penalties, traced):
         final, chunks = int32(n - m), int32(int32(2) * reach + int32(2))
         base = uint64(index * int64(part) + int64(2) * int64(bounds))
         size = uint32(strip_words(chunks, per_chunk))
+        kept_size = size
+        if windowed:
+            begin, keep_bits, strips = int32(begin), int32(keep_bits), min(strips, int32(stop))
+            size, kept_size = size + uint32(1), uint32(strip_words(chunks, per_chunk_kept) + int32(1))
+            cuda.syncthreads()
+            if lane == int32(0) and int32(0) < begin < strips:  # the strip before is there as if just done
+                last = base + uint64(source) + uint64(kept_size - uint32(2))
+                told[int32(group * (threads + int32(1))) + threads] = _told(begin - int32(1), int32(words[last]), True)
+                begun_at[int32(group * (threads + int32(1))) + threads] = int32(words[last + uint64(1)])
+        else:
+            begin, keep_bits = int32(0), int32(0)
         # Without CIGARs the strips of a pair take turns in a few places; the one above is a place before.
         places = int32(_FAR) if traced else int32(threads + int32(1))
         rings = int32(group * (threads + int32(1)))
         state, score, risen = later_state(), int32(0), int32(0)
         r0, r1, t0, t1 = uint32(0), uint32(0), uint32(0), uint32(0)
-        strip, ring, at, c, inside = lane, lane, lane, int32(-1), False
+        strip, ring, at, c, inside = int32(begin + lane), lane, lane, int32(-1), False
         while cuda.syncthreads_or(int32(strip < strips)) != 0:
             news, news_at, ready, above, done = int32(-1), int32(rings + ring), False, uint64(0), int32(-1)
             lowest, row = leftmost(strip, m, n, reach), int32(int32(CHUNK) * strip)
@@ -318,9 +397,11 @@ def make_forward(penalties, traced):
                     if strip > int32(0):
                         c = max(c, begun_at[before])
                 ready = c >= int32(0) and (ended or done > c)
-                at_above = uint32(at - int32(1) if at > int32(0) else places - int32(1))
-                above = base + uint64(at_above) * uint64(size)
-                above += uint64(uint32(uint32(c - lowest + int32(2)) * uint32(per_chunk)))
+                at_above, per_chunk_above = int32(at - int32(1) if at > int32(0) else places - int32(1)), per_chunk
+                above = base + place_of(strip - int32(1), begin, at_above, size, kept_size, keep_bits, kept, rest)
+                if windowed and strip == begin:
+                    above, per_chunk_above = base + uint64(source), per_chunk_kept
+                above += uint64(uint32(uint32(c - lowest + int32(2)) * uint32(per_chunk_above)))
                 if ready and not inside:
                     below = bound
                     if guided:
@@ -342,7 +423,7 @@ def make_forward(penalties, traced):
                 edge = edge_above(words, strip, c, done, above)
                 risen_above = corner_above(words, strip, c, done, above)
                 w0, w1 = reversed_letters(text, int32(text_at + int32(CHUNK) * c))
-                strip_at = base + uint64(uint32(at)) * uint64(size)
+                strip_at = base + place_of(strip, begin, at, size, kept_size, keep_bits, kept, rest)
                 here = strip_at + uint64(uint32(uint32(c - lowest) * uint32(per_chunk)))
                 state, more, risen = compute(
                     state, edge, (r0, r1), (t0, t1), (w0, w1), strip, c, begun_at[rings + ring], outside,
@@ -359,7 +440,10 @@ def make_forward(penalties, traced):
                 news = _told(strip, c, ends)
                 c = int32(c + int32(1))
                 if ends:
-                    words[strip_at + uint64(size - uint32(1))] = uint32(c - int32(1))
+                    last = strip_at + uint64(uint32(chunks) * uint32(per_chunk))
+                    words[last] = uint32(c - int32(1))
+                    if windowed:
+                        words[last + uint64(1)] = uint32(begun_at[rings + ring])
                     strip, c, inside = int32(strip + threads), int32(-1), False
                     ring = int32(ring - int32(1)) if ring > int32(0) else threads
                     at = int32(at + threads)
@@ -370,7 +454,7 @@ def make_forward(penalties, traced):
                 told[news_at] = news
         cuda.atomic.add(sums, group, score)
         cuda.syncthreads()
-        if mine and lane == int32(0):
+        if mine and lane == int32(0) and (not windowed or int32(stop) == int32(ALL)):
             total = border(abs(final)) + sums[group]
             certain = total < bound
             scores[i] = total * int32(unit) if certain else int32(NO_SCORE)
@@ -380,5 +464,4 @@ def make_forward(penalties, traced):
             else:
                 send_on(queues, after, i)
 
-    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
-    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None, SIDE_BY_SIDE)
+    return strips_of_pairs

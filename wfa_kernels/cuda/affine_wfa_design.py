@@ -6,6 +6,7 @@ then to a third with as few blocks as the worst pair asks for, and then to the h
 for fewer blocks than keep the GPU busy, these get equal parts of it: most pairs have fewer errors.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -15,7 +16,9 @@ from wfa_kernels.cuda.affine_wfa_ranges import shared_words
 from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.design import Design
+from wfa_kernels.cuda.packing import MAX_LENGTH, MAX_LONG
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
+from wfa_kernels.penalties import MAX_SCORE
 
 #: Errors that the first two launches have memory for, in a hundred letters.
 _ERRORS = 10, 30
@@ -67,8 +70,22 @@ class AffineWfa(Design):
         self.unit = gcd(*penalties)
         self.triple = tuple(penalty // self.unit for penalty in penalties)
         self.choice, self.heuristic = choice, heuristic
+        self._longest = MAX_LENGTH
         fits = self._rows() <= _MOST_ROWS
         self.NAMES = ("estimated errors", "more errors", "any errors") if fits else ()
+
+    def longest(self, scratch_words):
+        """See design.Design."""
+        return self._longest
+
+    def longer(self):
+        """See design.Design: as far as no cost, and no place in the rings, is over 32 bits."""
+        if not self.NAMES:
+            return None
+        longer, (_, o, e) = copy(self), self.triple
+        cells = MAX_SCORE // (cell_words(True) * self._rows())
+        longer._longest = min(MAX_LONG, (MAX_SCORE // self.unit - 2 * o) // (2 * e), (cells - 1) // 2)
+        return longer
 
     def scratch_words(self, pairs, longest, traced):
         """For as many blocks of the first launch as run at once, or for one of the last if that is more."""

@@ -30,9 +30,12 @@ _BATCHES = 28
 #: Packed letters take a quarter of the time on the wire, launches as long as ever: larger batches, and fewer; twice as
 #: large, or up to four times until they have so many pairs, of which each is a thread.
 _PACKED, _MOST_PACKED, _PACKED_PAIRS = 2, 4, 160_000
-_LETTERS_PER_PAIR = 96
+_LETTERS_PER_PAIR = 96  # on each side, as far as a batch of them has room
 #: CIGAR elements a pair that are made room for at least, and how much more room than is likely to be needed.
 _FIRST_ELEMENTS, _MARGIN = 8, 1.05
+#: How much more than was needed may be asked for again: a little less room than there is would fit no buffer of the
+#: pool, and page-locking anew takes half a second for a gigabyte.
+_ROOMY = 1.5
 #: Part of the free device memory that is taken where the caller sets no limit.
 _MEMORY_SHARE = 0.5
 
@@ -58,8 +61,15 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heu
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
         with _Rescue(rescue) as rescued:
             rescued.hand_over(pairs.odd_rows)
-            return rescued.splice_into(_align(pairs, way, rescue))
-    ordered = by_length.longest_first(pairs) if design == FAST else None  # the papers' designs do not
+            return rescued.splice_into(_in_order(pairs, way, rescue))
+    return _in_order(pairs, way, rescue)
+
+
+def _in_order(pairs, way, rescue):
+    """Align the pairs longest first where that pays; the answers in the order of the batch."""
+    if way.longer and _letters(pairs) > MAX_LENGTH * len(pairs):  # few would be left
+        way = way.longer
+    ordered = by_length.longest_first(pairs) if way.design == FAST else None  # the papers' designs do not
     if ordered is None:
         return _align(pairs, way, rescue)
     return by_length.restored(_align(ordered, way, lambda rows: rescue(ordered.rows[rows])), ordered.rows, _pool)
@@ -88,12 +98,21 @@ class _Way:
     traced: bool
     device_memory: int | None
     heuristic: object
+    long: bool = False  # for pairs with a sequence of more than MAX_LENGTH letters
 
     @property
     def beyond(self):
         return GlobalWfa if isinstance(self.penalties, Edit) and self.design != FAST else None
 
+    @property
+    def longer(self):
+        """The way for pairs that are too long for this one, or None."""
+        return replace(self, long=True) if not self.long and self._usual().longer() else None
+
     def kernels(self):
+        return self._usual().longer() if self.long else self._usual()
+
+    def _usual(self):
         if not isinstance(self.penalties, Edit):
             triple = self.penalties.triple
             return AffineDesign(triple) if self.design == FAST else AffineWfa(triple, self.design, self.heuristic)
@@ -104,26 +123,49 @@ def _align(pairs, way, rescue, every_level=False):
     traced, count = way.traced, len(pairs)
     scores, status = _pool.take(count, np.int32), _pool.take(count, np.uint8)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
-    offsets[0] = 0
+    offsets[0], longer = 0, _Longer(pairs, way)
     with _Rescue(rescue) as rescued:
         with _lock:  # a stream's buffers serve one batch at a time
             stream, letters = _stream(pairs, way)
             if stream is None:
                 return replace(rescue(np.arange(count)), rescued=count)
             room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
-            again = stream.align(pairs, letters, scores, status, offsets[1:], room, rescued.hand_over, every_level)
+
+            def hand_over(rows):
+                left = longer.without(rows)
+                if len(left):
+                    rescued.hand_over(left)
+
+            again = stream.align(pairs, letters, scores, status, offsets[1:], room, hand_over, every_level)
             if traced and count:
-                stream.elements_per_pair = max(_FIRST_ELEMENTS, _MARGIN * offsets[-1] / count)
+                stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
         result = AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
         if len(again):  # kernels that were not launched may do these pairs
-
-            def rescue_again(rows):
-                return rescue(again[rows])
-
-            found = _align(pairs.take(again), way, rescue_again, every_level=True)
+            found = _align(pairs.take(again), way, lambda rows: rescue(again[rows]), every_level=True)
             rescued.add(again, found)
+        if len(longer.rows):
+            found = _in_order(pairs.take(longer.rows), way.longer, lambda rows: rescue(longer.rows[rows]))
+            rescued.add(longer.rows, found)
         return rescued.splice_into(result)
+
+
+class _Longer:
+    """Pairs that are too long for a way, and that its longer one may do. rows: int64[...] of them."""
+
+    def __init__(self, pairs, way):
+        self._pairs, self._may, self.rows = pairs, way.longer is not None, np.empty(0, np.int64)
+        self._handed_over = pairs.odd_rows if isinstance(pairs, PackedPairs) else ()
+
+    def without(self, rows):
+        """These rows but those of such pairs, which are noted: a Stream gives them once, all of them."""
+        if not self._may:
+            return rows
+        sides = self._pairs.pattern_offsets, self._pairs.text_offsets
+        long = np.maximum(*(ends[rows + 1] - ends[rows] for ends in sides)) > MAX_LENGTH
+        if long.any():
+            self.rows = np.setdiff1d(rows[long], self._handed_over)
+        return rows[~long]
 
 
 class _Rescue:
@@ -207,6 +249,10 @@ class _Room:
     def __init__(self, pairs, elements):
         self._sides, self.array = (pairs.pattern_offsets, pairs.text_offsets), _pool.take(elements, np.uint32)
 
+    def to_ask_for(self, elements):
+        """Elements to make room for at the next call, if it has as many as this one had."""
+        return len(self.array) if len(self.array) <= _ROOMY * elements else _MARGIN * elements
+
     def grow(self, elements, done):
         """Make room for so many elements, of the first pairs, and for as many a letter of those behind.
 
@@ -224,10 +270,11 @@ def _stream(pairs, way):
 
     No stream where even the smallest batch finds no room.
     """
-    total = int(max(*(o[-1] - o[0] for o in (pairs.pattern_offsets, pairs.text_offsets)), MAX_LENGTH))
+    total = max(_letters(pairs), MAX_LENGTH)
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
-    if kept and (kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
+    longer = way.long and _longest(pairs) > (kept.longest if kept else 0)
+    if kept and (longer or kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
         _streams.pop(way)
         kept = None
     if kept is None:
@@ -249,6 +296,11 @@ def _wanted_letters(pairs, way, total, kept):
     return max(wanted, min(total, filling))
 
 
+def _letters(pairs):
+    """Letters of its patterns or of its texts, whichever are more."""
+    return int(max(ends[-1] - ends[0] for ends in (pairs.pattern_offsets, pairs.text_offsets)))
+
+
 def _longest(pairs):
     return int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
 
@@ -257,12 +309,13 @@ def _new_stream(pairs, way, wanted):
     """As large as if there were no other: those make way where not all have room, until they are wanted again."""
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
     kernels, longest, room = way.kernels(), _longest(pairs), limit - FIXED_BYTES
-    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, _LETTERS_PER_PAIR))
+    of_a_pair = MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
+    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, of_a_pair))
     letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length())
     while letters >= min(MAX_LENGTH, _MOST_LETTERS):
         try:
             with memory.device_memory_within(limit):
-                stream = Stream(kernels, way.beyond, way.traced, letters // _LETTERS_PER_PAIR, letters, longest, room)
+                stream = Stream(kernels, way.beyond, way.traced, letters // of_a_pair, letters, longest, room)
         except GpuMemoryError:
             if _streams:
                 _streams.clear()

@@ -86,7 +86,7 @@ def make_kernel(name, band, traced, matrix):
     And a number: unit, what scores are multiples of.
 
     Arguments of the kernel:
-    pattern, text: uint64[...], planes of packed letters. shape: uint32[pairs], m | n << 16. place: uint32[2, ...],
+    pattern, text: uint64[...], planes of packed letters. shape: uint64[pairs], m | n << 32. place: uint32[2, ...],
     where each pattern and text begins. pairs: their number (the arrays may be longer). queues: see place_pairs. level:
     this kernel's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs], NO_SCORE
     where not certain. runs_at, counts: uint32[pairs], where the runs of each pair begin and how many they are. runs:

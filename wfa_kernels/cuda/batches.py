@@ -77,55 +77,55 @@ class Batcher:
             stop = self._cut(pairs, start, number, letters)
             if stop < len(pairs):
                 stop -= stop % THREADS
-            blocks, words = slice(start // THREADS, records.blocks_of(stop)), record_words(pairs.narrow)
+            blocks, words = slice(start // THREADS, records.blocks_of(stop)), record_words(pairs.bits)
             longest, told = int(pairs.longest[blocks].max()), pairs.records[blocks.start * words : blocks.stop * words]
-            yield self._batch(pairs, number, start, stop, longest, told, pairs.narrow)
+            yield self._batch(pairs, number, start, stop, longest, told, pairs.bits)
             start, number = stop, number + 1
 
     def _read_batches(self, pairs, letters, skipped):
         """Those of other pairs, each of whose records are put down while the one before is used."""
-        narrow, self._longest = self._longest <= records.NARROW, 0
-        draft = self._draft(pairs, letters, 0, 0, narrow)
+        bits, self._longest = records.bits_for(self._longest), 0
+        draft = self._draft(pairs, letters, 0, 0, bits)
         while draft is not None:
             count, longest = self._told(pairs, draft)
             start, number = draft.start, draft.number
             self._longest = max(self._longest, longest)
-            if narrow and self._longest > records.NARROW:
-                narrow = False
-                draft = self._draft(pairs, letters, start, number, narrow)
+            if bits < records.bits_for(self._longest):
+                bits = records.bits_for(self._longest)
+                draft = self._draft(pairs, letters, start, number, bits)
             elif count:
-                stop, told = start + count, draft.records[: records.blocks_of(count) * record_words(narrow)]
-                draft = self._draft(pairs, letters, stop, number + 1, narrow)
-                yield self._batch(pairs, number, start, stop, longest, told, narrow)
+                stop, told = start + count, draft.records[: records.blocks_of(count) * record_words(bits)]
+                draft = self._draft(pairs, letters, stop, number + 1, bits)
+                yield self._batch(pairs, number, start, stop, longest, told, bits)
             else:
                 skipped.append(start)
-                draft = self._draft(pairs, letters, start + 1, number, narrow)
+                draft = self._draft(pairs, letters, start + 1, number, bits)
 
-    def _batch(self, pairs, number, start, stop, longest, told, narrow):
-        """The batch of the pairs start .. stop. told, narrow: its records, whether they are narrow."""
+    def _batch(self, pairs, number, start, stop, longest, told, bits):
+        """The batch of the pairs start .. stop. told, bits: its records, bits of a length in them."""
         self.longest_seen = max(self.longest_seen, longest)
         slot, before = self.slots[number % SLOTS], []
         for offsets in (pairs.pattern_offsets, pairs.text_offsets):
             first = int(offsets[start])
             before.append(first - (first % LETTERS if isinstance(pairs, PackedPairs) else 0) - LEAD)
         return Batch(
-            number, start, stop, longest, slot, self._source(pairs, start, stop, slot), told, narrow, tuple(before)
+            number, start, stop, longest, slot, self._source(pairs, start, stop, slot), told, bits, tuple(before)
         )
 
-    def _draft(self, pairs, letters, start, number, narrow):
+    def _draft(self, pairs, letters, start, number, bits):
         """The next batch, whose records threads begin to put down; None after the last."""
         if start == len(pairs):
             return None
         slot, stop = self.slots[number % SLOTS], self._cut(pairs, start, number, letters)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
-        blocks, words, pieces = records.blocks_of(stop - start), record_words(narrow), []
+        blocks, words, pieces = records.blocks_of(stop - start), record_words(bits), []
         told, longest = slot.staged_records[: blocks * words], np.empty(blocks, np.int32)
         for at in range(0, stop - start, _LENGTHS_AT_A_TIME):
             rows = slice(start + at, min(start + at + _LENGTHS_AT_A_TIME, stop) + 1)
             first, last = at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS
             out = told[first * words : last * words], longest[first:last]
             pieces.append(
-                self._threads.submit(records.tell, pairs.pattern_offsets[rows], pairs.text_offsets[rows], narrow, *out)
+                self._threads.submit(records.tell, pairs.pattern_offsets[rows], pairs.text_offsets[rows], bits, *out)
             )
         return _Draft(number, start, stop, told, pieces)
 

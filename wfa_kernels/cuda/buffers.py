@@ -25,14 +25,14 @@ FIXED_BYTES = 8 * MOST_BATCHES + (1 << 16)
 class Slot:
     """Device and page-locked buffers of one batch in flight."""
 
-    def __init__(self, pairs, letters, levels, scratch_words, traced, learned):
+    def __init__(self, pairs, letters, levels, scratch_words, traced, learned, record_bits):
         blocks = blocks_of(pairs)
         words = -(-letters // LETTERS) + 1
         self.ascii = [device_array(words * LETTERS // 8, np.uint64) for _ in range(2)]
         self.planes = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint64) for _ in range(2)]
         self.odd = [device_array(LEAD_WORDS + words + TAIL_WORDS, np.uint32) for _ in range(2)]
-        self.records = device_array(blocks * record_words(False), np.uint32)
-        self.shape = device_array(pairs, np.uint32)
+        self.records = device_array(blocks * record_words(record_bits), np.uint32)
+        self.shape = device_array(pairs, np.uint64)
         self.place = device_array((2, pairs), np.uint32)
         self.queues = device_array((levels + 2, max(pairs, levels + 2 + learned)), np.int32)
         self.scores = device_array(pairs, np.int32)
@@ -45,7 +45,7 @@ class Slot:
         self.runs, self.cigars = (device_array(2 * letters if traced else 1, np.uint32) for _ in range(2))
         self.scratch = device_array(scratch_words, np.uint64)
         self.scratch_words, self.scratch_numbers = self.scratch.view(np.uint32), self.scratch.view(np.int32)
-        self.staged_records = pinned_array(blocks * record_words(False), np.uint32)
+        self.staged_records = pinned_array(blocks * record_words(record_bits), np.uint32)
         self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
@@ -108,7 +108,7 @@ class Batch:
     slot: Slot
     source: "Source"
     records: np.ndarray  # what the GPU is told of the pairs, page-locked
-    narrow: bool  # the records are
+    bits: int  # of a length in the records
     before: tuple  # what is to be subtracted from the records' places, of patterns and of texts
     first_level: int = 0
     last_level: int = 0
@@ -142,7 +142,7 @@ class Batch:
 def bytes_of(letters, pairs, levels, traced):
     """Bytes of device memory, at most, of all slots' buffers for batches of so many letters a side and pairs."""
     letter = 2 + 2 / 4 + 2 / 8 + (16 if traced else 0)
-    pair = 32 + 4 * (levels + 2) + 1
+    pair = 36 + 4 * (levels + 2) + 1
     return SLOTS * (letter * letters + pair * pairs)
 
 

@@ -20,7 +20,8 @@ _LETTERS, _TIMES = 1000, 2
 _THREADS = 8
 #: Bytes that a thread copies, and pairs whose lengths it reads, at a time.
 _BYTES_AT_A_TIME, _PAIRS_AT_A_TIME = 1 << 22, 1 << 20
-#: Lengths are told apart by as many letters: 16 bits, which are sorted several times as fast, hold twice MAX_LENGTH.
+#: Lengths are told apart by as few letters, at least: 16 bits, which are sorted several times as fast, then hold twice
+#: MAX_LENGTH.
 _STEP = 2
 
 
@@ -65,9 +66,11 @@ def longest_first(pairs):
         return None
     sides = pairs.pattern_offsets, pairs.text_offsets
     mean = sum(int(offsets[-1] - offsets[0]) for offsets in sides) / len(pairs)
-    if mean < _LETTERS or _most_letters(*sides) < _TIMES * mean:
+    most = _most_letters(*sides)
+    if mean < _LETTERS or most < _TIMES * mean:
         return None
-    letters = np.minimum((pairs.pattern_lengths + pairs.text_lengths) // _STEP, 0xFFFF)
+    step = max(_STEP, -(-most // 0xFFFF))
+    letters = (pairs.pattern_lengths + pairs.text_lengths) // step
     return LongestFirst(pairs, np.argsort((0xFFFF - letters).astype(np.uint16), kind="stable"))
 
 

@@ -3,7 +3,7 @@
 Each block serves THREADS consecutive pairs, one a thread.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cuda.device import simulated
 from wfa_kernels.cuda.packing import any_odd
@@ -38,23 +38,35 @@ def sums_before(shared, value, thread, threads):
     return half
 
 
-def record_words(narrow):
-    """Words of 32 bits of a record of THREADS pairs; see records."""
-    return 2 + (THREADS // 2 if narrow else THREADS)
+def record_words(bits):
+    """Words of 32 bits of a record of THREADS pairs, with so many bits a length; see records."""
+    return 2 + THREADS * 2 * bits // 32
 
 
-_RECORD_WORDS, _NARROW_RECORD_WORDS = record_words(False), record_words(True)
+@cuda.jit(device=True, inline="always")
+def _lengths(records, at, thread, bits):
+    """(m, n) of a thread's pair; the lengths of its block begin ``at``."""
+    if bits == 32:
+        at += int64(2) * int64(thread)
+        m, n = records[at], records[at + int64(1)]
+    elif bits == 16:
+        both = records[at + int64(thread)]
+        m, n = uint32(both & uint32(0xFFFF)), uint32(both >> uint32(16))
+    else:
+        both = uint32(records[at + int64(thread >> 1)] >> uint32(int32(16) * (thread & int32(1))))
+        m, n = uint32(both & uint32(0xFF)), uint32((both >> uint32(8)) & uint32(0xFF))
+    return m, n
 
 
 @cuda.jit
 def place_pairs(
-    pairs, narrow, pattern_before, text_before, records,
+    pairs, bits, words, pattern_before, text_before, records,
     shape, place, queues, scores, pattern_odd, text_odd, flag, batch,
 ):  # fmt: skip
     """Where each sequence of a batch begins; pairs with letters that have no code are handed to the host.
 
-    records: uint32[blocks * record_words(narrow)]. pattern_before, text_before: what is to be subtracted from the
-    places that they tell. shape: uint32[pairs], m | n << 16, written. place: uint32[2, ...], written. queues:
+    records: uint32[blocks * words], words = record_words(bits). pattern_before, text_before: what is to be subtracted
+    from the places that they tell. shape: uint64[pairs], m | n << 32, written. place: uint32[2, ...], written. queues:
     int32[levels + 2, ...]: in row 0 the number of pairs that wait for each kernel, for the host, how many CIGAR
     elements are reserved, and the design's LEARNED numbers; in row 1 + level the pairs that wait; the last row is the
     host's. scores: int32[pairs], ODD for the pairs handed to the host, NO_SCORE for the others. pattern_odd, text_odd,
@@ -63,19 +75,12 @@ def place_pairs(
     sums = cuda.shared.array(_PLACES, uint32)
     thread = int32(cuda.threadIdx.x)
     i = int64(cuda.blockIdx.x) * int64(THREADS) + int64(thread)
-    both, words = uint32(0), int64(_RECORD_WORDS)
-    if narrow:
-        words = int64(_NARROW_RECORD_WORDS)
-    record = int64(cuda.blockIdx.x) * words
+    m, n, record = uint32(0), uint32(0), int64(cuda.blockIdx.x) * int64(words)
     if i < pairs:
-        if narrow:
-            own = uint32(records[record + int64(2) + int64(thread >> 1)] >> uint32(int32(16) * (thread & int32(1))))
-            both = uint32((own & uint32(0xFF)) | ((own >> uint32(8)) & uint32(0xFF)) << uint32(16))
-        else:
-            both = records[record + int64(2) + int64(thread)]
-        shape[i] = both
+        m, n = _lengths(records, record + int64(2), thread, bits)
+        shape[i] = uint64(m) | uint64(n) << uint64(32)
     for side in range(2):
-        length = (both >> uint32(16 * side)) & uint32(0xFFFF)
+        length = n if side else m
         half = sums_before(sums, length, thread, int32(THREADS))
         if i < pairs:
             before = text_before if side else pattern_before
@@ -85,8 +90,7 @@ def place_pairs(
     if i < pairs:
         scores[i] = int32(NO_SCORE)
         if flag[0] == batch and (
-            any_odd(pattern_odd, place[0, i], int32(both & uint32(0xFFFF)))
-            or any_odd(text_odd, place[1, i], int32(both >> uint32(16)))
+            any_odd(pattern_odd, place[0, i], int32(m)) or any_odd(text_odd, place[1, i], int32(n))
         ):
             scores[i] = int32(ODD)
             send_on(queues, queues.shape[0] - 2, i)

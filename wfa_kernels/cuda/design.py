@@ -38,6 +38,9 @@ class Design:
         """Letters of the longest sequence that can be done with so much scratch memory, None without CIGARs."""
         return MAX_LENGTH
 
+    def longer(self):
+        """The Design for pairs with a sequence of more than MAX_LENGTH letters; None: they are the host's."""
+
     def filling_pairs(self, longest, level, traced):
         """Pairs that a batch is to have at least: none where the wire is the limit, or each pair has a block.
 

@@ -230,8 +230,8 @@ class EditWfa(Design):
 def kernel_facts(longest, choice, traced):
     """See api.gpu_kernel_facts. choice: a PaperDesign; traced: with CIGARs."""
     design, facts = EditWfa(choice), []
-    letters, words, numbers, vectors = uint64[::1], uint32[::1], int32[::1], uint64[::1]
-    signature = (letters, letters, int64, words, uint32[:, ::1], int32[:, ::1], int64, int64, numbers, vectors)
+    letters, numbers, vectors = uint64[::1], int32[::1], uint64[::1]
+    signature = (letters, letters, int64, letters, uint32[:, ::1], int32[:, ::1], int64, int64, numbers, vectors)
     for level in range(design.first_level, len(LIMITS)):
         threads, dynamic = design.block_threads[level], packed_bytes(longest)
         compiled = make_kernel(LIMITS[level], traced).compile(signature)

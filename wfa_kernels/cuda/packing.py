@@ -15,8 +15,10 @@ LETTERS = 32
 #: Words before the first letter and behind the last one: a band of 256 diagonals and the words at hand reach as far.
 LEAD_WORDS, TAIL_WORDS = 16, 24
 LEAD = LEAD_WORDS * LETTERS
-#: Longest sequence: lengths cross the wire as 16 bits at most.
+#: Longest sequence of a design that is for many pairs: their lengths cross the wire as 16 bits at most.
 MAX_LENGTH = 0xFFFF
+#: Longest sequence of a design for the pairs that are over that; twice as many letters are less than 2**26.
+MAX_LONG = 1 << 24
 #: Threads of a block of pack_letters.
 PACK_THREADS = 256
 _WORDS = 4  # uint64 words of ASCII in 32 letters

@@ -34,14 +34,14 @@ class PackedPairs(PairBatch):
 
     planes: two arrays uint64[...], of the patterns and of the texts, as packing says but without the words before the
     first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code. records: uint32[...],
-    what the GPU is to be told of the pairs, page-locked (see records); narrow: whether they are. longest: int32[...],
+    what the GPU is to be told of the pairs, page-locked, with so many bits a length (see records). longest: int32[...],
     the longest sequence of each.
     """
 
     planes: tuple = ()
     odd_rows: np.ndarray = None
     records: np.ndarray = None
-    narrow: bool = False
+    bits: int = 8
     longest: np.ndarray = None
 
     @property
@@ -71,14 +71,14 @@ def pack(pairs):
 
 
 def _records(*sides):
-    """(records of all pairs, in page-locked memory, whether they are narrow, the longest sequence of each)."""
+    """(records of all pairs, in page-locked memory, bits of a length in them, the longest sequence of each)."""
     pairs = len(sides[0]) - 1
     blocks = records.blocks_of(pairs)
-    narrow = all(np.diff(offsets).max(initial=0) <= records.NARROW for offsets in sides)
-    told = pinned_array(max(1, blocks * record_words(narrow)), np.uint32)[: blocks * record_words(narrow)]
+    bits = records.bits_for(max(int(np.diff(offsets).max(initial=0)) for offsets in sides))
+    told = pinned_array(max(1, blocks * record_words(bits)), np.uint32)[: blocks * record_words(bits)]
     longest = np.zeros(blocks, np.int32)
-    records.tell(*sides, narrow, told, longest)
-    return told, narrow, longest
+    records.tell(*sides, bits, told, longest)
+    return told, bits, longest
 
 
 def _from_zero(flat, offsets):

@@ -3,7 +3,7 @@
 queues, shape: see compaction.place_pairs. level: of the kernel; below 0 it takes all pairs but those of the host.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, uint64
 
 from wfa_kernels.cuda.compaction import ODD
 
@@ -30,4 +30,4 @@ def pair_at(queues, level, at, scores):
 def lengths_of(shape, i):
     """(letters of the pattern, letters of the text) of a pair."""
     both = shape[i]
-    return int32(both & uint32(0xFFFF)), int32(both >> uint32(16))
+    return int32(both & uint64(0xFFFFFFFF)), int32(both >> uint64(32))

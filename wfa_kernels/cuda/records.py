@@ -1,8 +1,8 @@
 """What the GPU is told of pairs: where sequences begin, and lengths.
 
 A record for each THREADS consecutive pairs, the last of which may be fewer: two words of 32 bits, the low bits of where
-its first pattern and its first text begin among all letters, then the lengths of the pairs, m | n << 16 each, or
-narrow, m | n << 8 each and two pairs in a word.
+its first pattern and its first text begin among all letters, then the lengths of the pairs, m | n << bits each, of as
+few bits (8, 16 or 32) as the longest sequence needs.
 """
 
 import numpy as np
@@ -10,8 +10,13 @@ from numba import njit
 
 from wfa_kernels.cuda.compaction import THREADS
 
-#: Letters of the longest sequence of pairs whose records are narrow.
-NARROW = 0xFF
+#: Bits of a length -> elements of two of them.
+_ELEMENTS = {8: np.uint16, 16: np.uint32, 32: np.uint64}
+
+
+def bits_for(longest):
+    """Bits of the lengths in records of pairs of sequences of up to so many letters."""
+    return next(bits for bits in _ELEMENTS if longest < 1 << bits)
 
 
 def blocks_of(pairs):
@@ -19,14 +24,13 @@ def blocks_of(pairs):
     return -(-pairs // THREADS)
 
 
-def tell(pattern_offsets, text_offsets, narrow, records, longest):
+def tell(pattern_offsets, text_offsets, bits, records, longest):
     """Fill the records of consecutive pairs; the longest of their sequences.
 
-    pattern_offsets, text_offsets: int64[pairs + 1]. records: uint32[blocks * record_words(narrow)]. longest:
+    pattern_offsets, text_offsets: int64[pairs + 1]. records: uint32[blocks * record_words(bits)]. longest:
     int32[blocks], the longest sequence of each, written. Longer ones than a record can tell are cut off there.
     """
-    bits = 8 if narrow else 16
-    lengths = records.view(np.uint16) if narrow else records
+    lengths = records.view(_ELEMENTS[bits])
     return _tell(pattern_offsets, text_offsets, THREADS, bits, records, lengths, longest)
 
 

@@ -4,7 +4,7 @@ One batch is on its way in while others are computed and one comes out; ``SLOTS`
 has a CUDA stream for its kernels: what one batch's few last pairs leave idle of the GPU, the next batch's kernels take.
 The copies in have one, those out that follow the kernels another, and those of CIGARs a third, since a batch's CIGARs
 must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
-lengths as 16 bits or 8 (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size
+lengths as 8 bits or 16 (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size
 is known on the GPU only: the host waits for it some batches behind the copies, and then asks for the CIGARs. Letters
 come as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought
 into page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
@@ -24,6 +24,7 @@ from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.cuda.memory import device_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS
 from wfa_kernels.cuda.pinned import PackedPairs
+from wfa_kernels.cuda.records import bits_for
 from wfa_kernels.cuda.spans import Spans
 from wfa_kernels.result import NO_SCORE, OK
 
@@ -59,8 +60,9 @@ class Stream:
         share = left // (2 if beyond else 1)
         self.beyond = beyond(share) if beyond else None
         words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
-        self.slots = [Slot(pairs, letters, self.levels.count, words, traced, design.LEARNED) for _ in range(SLOTS)]
-        most_letters = min(MAX_LENGTH, design.longest(words if traced else None))
+        most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
+        slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
+        self.slots = [Slot(*slot) for _ in range(SLOTS)]
         self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS), Spans()
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
@@ -193,8 +195,8 @@ class Stream:
             )  # fmt: skip
         slot.launch(
             compaction.place_pairs, blocks, THREADS,
-            batch.pairs, int(batch.narrow), *batch.before, slot.records, slot.shape, slot.place, slot.queues,
-            slot.scores, *slot.odd, slot.flag, flagged,
+            batch.pairs, batch.bits, compaction.record_words(batch.bits), *batch.before, slot.records,
+            slot.shape, slot.place, slot.queues, slot.scores, *slot.odd, slot.flag, flagged,
         )  # fmt: skip
         ended()
 

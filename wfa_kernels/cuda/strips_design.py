@@ -3,7 +3,7 @@
 import numpy as np
 
 from wfa_kernels.affine_cell import make_cell
-from wfa_kernels.cuda import affine_seeds, banded
+from wfa_kernels.cuda import affine_seeds, banded, strips_windows
 from wfa_kernels.cuda.affine_strips import (
     BLOCK,
     CHUNK,
@@ -12,8 +12,11 @@ from wfa_kernels.cuda.affine_strips import (
     TOLERANCE,
     make_forward,
     make_functions,
+    make_windowed_forward,
 )
-from wfa_kernels.cuda.affine_strips_back import make_backward
+from wfa_kernels.cuda.affine_strips_back import make_backward, make_windowed_backward
+from wfa_kernels.cuda.packing import MAX_LONG
+from wfa_kernels.penalties import MAX_SCORE
 
 #: (fewest threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a
 #: limit costs twice; the last holds whole matrices of the longest pairs. By a model of pairs of 10,000 letters strips
@@ -21,7 +24,12 @@ from wfa_kernels.cuda.affine_strips_back import make_backward
 _REACHES = (
     (2, 9), (2, 12), (2, 16), (4, 21), (4, 28), (4, 37), (8, 48), (8, 64), (16, 128), (32, 512), (32, 2048)
 )  # fmt: skip
-STRIPS = tuple((min(threads, BLOCK), reach) for threads, reach in _REACHES)
+#: Of pairs of more than MAX_LENGTH letters, the same. Each step takes about three times as long: the tries in vain
+#: before it add a third, or half.
+_LONG_REACHES = (8, 64), (16, 160), (32, 448), (32, 1280), (32, 4096), (32, MAX_LONG // CHUNK + 1)
+STRIPS, LONG_STRIPS = (
+    tuple((min(threads, BLOCK), reach) for threads, reach in reaches) for reaches in (_REACHES, _LONG_REACHES)
+)
 #: Times the widest band that long pairs are.
 _LONG = 8
 #: Part of a batch's long pairs that may be left to a wider reach.
@@ -32,6 +40,9 @@ _TRIES = 4
 _FEW_LEFT = 2
 #: A rate so little too high stays: the highest of few pairs is below that of many.
 _SLACK = 0.9
+#: Pairs for which there is to be room at a time: with fewer most of a GPU is idle, and what little is kept of a pair in
+#: windows serves better, though it is computed twice.
+_FEW_AT_ONCE = 132
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
 #: Threads that fill half of a GPU. Pairs too few for that have twice as many threads each.
@@ -55,15 +66,21 @@ class BandsThenStrips(banded.Banded):
         self.penalties = penalties
         self.begin()
         self._triple = make_cell(*penalties).triple
-        self.BANDS = bands
-        strips = [f"strips, reach {reach}" for _, reach in STRIPS] if bands else []
-        self.NAMES = (*(f"band {band}" for band in bands), *strips)
+        self._lay_out(bands, STRIPS if bands else ())
+
+    def _lay_out(self, bands, strips):
+        self.BANDS, self.STRIPS = bands, strips
+        self.NAMES = (*(f"band {band}" for band in bands), *(f"strips, reach {reach}" for _, reach in strips))
+
+    def longer(self):
+        """See design.Design."""
+        return LongStrips(self.penalties) if self.NAMES else None
 
     def scratch_words(self, pairs, longest, traced):
         """For the bands; for as many pairs in the likely strips as fill the GPU; for one pair in all others."""
         last = max(len(self.BANDS), self.last_likely_level(longest)) - len(self.BANDS)
-        wanted = [super().scratch_words(pairs, longest, traced)]
-        for level, (fewest, reach) in enumerate(STRIPS):
+        wanted = [super().scratch_words(pairs, longest, traced)] if self.BANDS else []
+        for level, (fewest, reach) in enumerate(self.STRIPS):
             at_once = min(pairs, 2 * self._filling(fewest, traced)) if level <= last else 1
             wanted.append(at_once * self._pair_words(_most(fewest), reach, longest, traced) // 2 + 1)
         return max(wanted)
@@ -80,7 +97,7 @@ class BandsThenStrips(banded.Banded):
 
     def last_likely_level(self, longest):
         """The first band half as wide as the sequences are long: kernels take seconds to compile."""
-        widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)]
+        widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)]
         return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
 
     def likely_level(self, longest):
@@ -88,7 +105,7 @@ class BandsThenStrips(banded.Banded):
         if not self.rate:
             return None
         away = self._away(longest)
-        enough = (2 * away + 2 <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in STRIPS)))
+        enough = (2 * away + 2 <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)))
         return next((level for level, holds in enumerate(enough) if holds), len(self.NAMES) - 1)
 
     def _away(self, longest):
@@ -103,7 +120,7 @@ class BandsThenStrips(banded.Banded):
             level = self.first_likely_level(longest)
         if level < len(self.BANDS):
             return self.BAND_PAIRS
-        return self._filling(STRIPS[level - len(self.BANDS)][0], traced)
+        return self._filling(self.STRIPS[level - len(self.BANDS)][0], traced)
 
     def _filling(self, fewest, traced):
         return _HALF // (_most(fewest) if traced else fewest)
@@ -134,43 +151,62 @@ class BandsThenStrips(banded.Banded):
         if level < len(self.BANDS):
             super().launch(level, queue, after, batch, traced)
         else:
-            self._launch_strips(*STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
+            self._launch_strips(*self.STRIPS[level - len(self.BANDS)], queue, after, batch, traced)
 
     def _launch_strips(self, fewest, reach, queue, after, batch, traced):
         """Launch the kernels, on as many pairs at a time as there is scratch memory for.
 
-        Where there is not enough for one pair, all pairs are handed on: a reach below 0 is none.
+        CIGARs of pairs whose states have no room are traced window by window. Where there is not enough for one pair,
+        all pairs are handed on: a reach below 0 is none.
         """
-        words, launch, bounds = batch.slot.scratch_words, batch.slot.launch, self._bounds(batch.longest)
+        words, bounds, windows = batch.slot.scratch_words, self._bounds(batch.longest), None
         rate = self.rate if queue < 0 else 0  # what waits was over a limit already
         reach = _capped(reach, batch.longest)
         if rate:
             reach = min(reach, self._away(batch.longest) // CHUNK + 2)
         threads = _most(fewest)
         part = self._pair_words(threads, reach, batch.longest, traced)
-        room = words.size // part
+        room, wanted = words.size // part, min(batch.pairs, _FEW_AT_ONCE)
+        if traced and room < wanted:
+            shape = -(-batch.longest // CHUNK), 2 * reach + 2, threads
+            found = strips_windows.fitting(self.penalties, *shape, 2 * bounds, words.size, wanted)
+            windows, part, room = found or (None, part, 0)
         if not room:
             reach, room = -1, batch.pairs
         room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
         if room * fewest >= _HALF:
             threads = fewest
-        group = BLOCK // threads
         for first in range(0, batch.pairs, room):
-            count = min(room, batch.pairs - first)
-            if bounds and reach >= 0:
-                launch(
-                    affine_seeds.make_seeds(affine_seeds.price_of_a_seed(self._triple), self._triple[1]), count,
-                    affine_seeds.THREADS, *batch.input, queue, first, count, batch.slot.scores, words, part, bounds,
-                )  # fmt: skip
-            launch(
-                make_forward(self.penalties, traced), -(-count // group), BLOCK, *batch.input, queue, after, first,
-                count, threads, reach, rate, batch.slot.scores, words, part, bounds,
-            )  # fmt: skip
+            pairs = queue, after, first, min(room, batch.pairs - first)
+            self._launch_part(batch, pairs, (threads, reach, rate), (words, part, bounds), traced, windows)
+
+    def _launch_part(self, batch, pairs, band, memory, traced, windows):
+        """pairs: (queue, after, first of it, count). band: (threads of a pair, reach, rate). memory: (words, of a pair,
+        for its bounds). windows: strips_windows.Windows, or None."""
+        queue, after, first, count = pairs
+        threads, reach, _ = band
+        launch, scores, blocks = batch.slot.launch, batch.slot.scores, -(-count // (BLOCK // threads))
+        if memory[2] and reach >= 0:
+            kernel = affine_seeds.make_seeds(affine_seeds.price_of_a_seed(self._triple), self._triple[1])
+            launch(kernel, count, affine_seeds.THREADS, *batch.input, queue, first, count, scores, *memory)
+
+        def forward(kernel, *window):
+            launch(kernel, blocks, BLOCK, *batch.input, *pairs, *band, scores, *memory, *window)
+
+        def backward(kernel, *window):
+            given = queue, first, count, reach
+            launch(kernel, -(-count // BLOCK), BLOCK, *batch.input, *given, *batch.output, *memory, *window)
+
+        if windows is None or reach < 0:
+            forward(make_forward(self.penalties, traced))
             if traced and reach >= 0:
-                launch(
-                    make_backward(self.penalties), -(-count // BLOCK), BLOCK, *batch.input, queue, first, count, reach,
-                    *batch.output, words, part, bounds,
-                )  # fmt: skip
+                backward(make_backward(self.penalties))
+            return
+        for kind, *window in windows.steps():
+            if kind == strips_windows.BACK:
+                backward(make_windowed_backward(self.penalties), *window)
+            else:
+                forward(make_windowed_forward(self.penalties, kind == strips_windows.TRACE), *window)
 
     def _pair_words(self, threads, reach, longest, traced):
         """uint32 words that are kept of a pair of sequences of up to ``longest`` letters."""
@@ -183,6 +219,19 @@ class BandsThenStrips(banded.Banded):
     def _bounds(self, longest):
         """Words for the bounds by seeds of a sequence of up to ``longest`` letters, if there are any."""
         return affine_seeds.bounds_of(longest) if affine_seeds.price_of_a_seed(self._triple) else 0
+
+
+class LongStrips(BandsThenStrips):
+    """Strips alone, for pairs with a sequence of more than MAX_LENGTH letters: see BandsThenStrips."""
+
+    def __init__(self, penalties):
+        super().__init__(penalties, ())
+        self._lay_out((), LONG_STRIPS)
+
+    def longest(self, scratch_words):
+        """See design.Design: as far as no cost, and none of its bounds, is over 32 bits."""
+        _, gap_open, gap_extend = self.penalties
+        return min(MAX_LONG, (MAX_SCORE - 2 * gap_open) // (4 * gap_extend))
 
 
 def _most(fewest):
