@@ -121,15 +121,16 @@ def test_windows_are_gone_through_from_the_last_one_to_the_first_between_strips_
     assert windows.rest + 8 * 30 == windows.words
 
 
-def test_as_few_levels_as_fit():
+def test_windows_are_those_that_take_the_most_pairs_through():
     def fitting(words, wanted=1):
         return strips_windows.fitting((2, 3, 1), 31_250, 9000, 32, 64_000, words, wanted)
 
-    one, two = fitting(50_000_000), fitting(20_000_000)
-    assert [len(found[0].bits) for found in (one, two)] == [1, 2] and one[1] > two[1]
-    assert len(fitting(50_000_000, 2)[0].bits) == 2 and fitting(50_000_000, 2)[2] >= 2
+    one, two, both = fitting(50_000_000), fitting(20_000_000), fitting(50_000_000, 2)
+    assert [len(found[0].bits) for found in (one, two, both)] == [1, 2, 2]
+    assert one[1] > two[1] and both[2] == 2, "two at a time take more work each, but not twice as much"
+    assert all(1 << found[0].bits[-1] >= 32 for found in (one, two, both)), "no thread waits for others all the time"
     assert fitting(64_000) is None
-    assert all(found[0].words + 64_000 == found[1] for found in (one, two))
+    assert all(found[0].words + 64_000 == found[1] for found in (one, two, both))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from tests import gpu_cells
 from wfa_kernels import AlignError, Edit, PairBatch, gpu_peak_memory, register_pairs
-from wfa_kernels.cuda import device, memory, registered
+from wfa_kernels.cuda import device, mapped_files, memory, registered
 
 READ_ONLY = 8
 
@@ -104,6 +104,38 @@ def test_a_refusal_is_one_message_that_names_the_other_way(driver, monkeypatch):
     assert not fake.held and not list(registered._locked)
 
 
+def test_pages_of_a_private_mapping_are_locked_in_a_shared_one(driver, tmp_path):
+    """A driver would not come back from the private one, and Arrow maps files so."""
+    batch().to_arrow(tmp_path / "p.arrow")
+    mapped = PairBatch.from_arrow(tmp_path / "p.arrow")
+    fake, found = driver(), registered.register(mapped)
+    assert found.patterns() == mapped.patterns() and found.texts() == mapped.texts()
+    assert permissions_at(mapped.pattern.ctypes.data) == "r--p", "else this tests nothing"
+    for letters in (found.pattern, found.text):
+        assert fake.held[letters.ctypes.data] == 11 and permissions_at(letters.ctypes.data) == "r--s"
+    assert registered.register(mapped[1:3]).patterns() == mapped[1:3].patterns() and len(fake.held) == 2
+    del found, letters
+    gc.collect()
+    assert not fake.held
+
+
+def permissions_at(address):
+    return mapped_files._mapping_at(address).permissions
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_mapped_file_that_is_not_there_any_more_is_refused(driver, tmp_path, monkeypatch, replaced):
+    path, other = tmp_path / "p.arrow", tmp_path / "q.arrow"
+    batch().to_arrow(path)
+    batch().to_arrow(other)
+    mapped, fake = PairBatch.from_arrow(path), driver()
+    other.rename(path) if replaced else path.unlink()
+    monkeypatch.setattr("wfa_kernels.api.gpu_problem", lambda simulator: None)
+    with pytest.raises(AlignError, match=r"lock 11 bytes where they lie: .*p.arrow.*; pin_pairs\(\) copies"):
+        register_pairs(mapped)
+    assert not fake.asked
+
+
 @pytest.mark.gpu
 def test_gpu_agrees_with_the_cpu_on_a_mapped_file(tmp_path):
     """Which way the letters went is told by the type: there is no silent copy."""
@@ -113,6 +145,6 @@ def test_gpu_agrees_with_the_cpu_on_a_mapped_file(tmp_path):
     gpu_peak_memory(reset=True)
     found = register_pairs(mapped)
     assert isinstance(found, registered.RegisteredPairs)
-    assert found.pattern.ctypes.data == mapped.pattern.ctypes.data + mapped.pattern_offsets[0]
+    assert permissions_at(found.pattern.ctypes.data) == "r--s"
     assert gpu_peak_memory()["pinned"] >= found.pattern.nbytes + found.text.nbytes
     gpu_cells.check(mapped, Edit(), ("registered", "pinned"))

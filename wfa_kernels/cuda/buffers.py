@@ -19,7 +19,7 @@ BATCHES_SHARE = 0.5
 #: Most batches of a call, and bytes of device memory that a stream takes however small they are: where the CIGARs of
 #: each end, and of each slot the words before and behind the letters, flags and what rounding adds.
 MOST_BATCHES = 1 << 20
-FIXED_BYTES = 8 * MOST_BATCHES + (1 << 16)
+FIXED_BYTES = 8 * MOST_BATCHES + (1 << 17)
 
 
 class Slot:

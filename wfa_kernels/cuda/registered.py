@@ -1,7 +1,8 @@
 """Letters page-locked where they lie, such as in a memory-mapped file: no copy, and no second time their memory.
 
 The driver locks whole pages, and may refuse: a mapping that can only be read needs a flag that not every GPU and driver
-know, and not all file systems let their pages be locked. What lies within memory that is locked already shares it.
+know, and not all file systems let their pages be locked. Where a file's mapping cannot be locked another one of its
+pages is (see mapped_files). What lies within memory that is locked already shares it.
 """
 
 import threading
@@ -10,7 +11,7 @@ import weakref
 import numpy as np
 from numba import cuda
 
-from wfa_kernels.cuda import device
+from wfa_kernels.cuda import device, mapped_files
 from wfa_kernels.cuda.memory import count_while_alive
 from wfa_kernels.cuda.pinned import PinnedPairs
 
@@ -27,7 +28,7 @@ class RegisteredPairs(PinnedPairs):
 
 
 def register(pairs):
-    """The batch, its letters page-locked where they lie for as long as an array over them lives. Raises RegisterError.
+    """The batch, its pages with letters locked for as long as an array over them lives. Raises RegisterError.
 
     pairs: PairBatch; of its flat bytes those between the first and the last offset.
     """
@@ -41,15 +42,17 @@ class _Locked:
     """What the arrays over a locked part have as their base: the pages are let go with the last of them."""
 
     def __init__(self, array):
-        self.first, self.size = array.ctypes.data, array.nbytes
-        self.__array_interface__ = array.__array_interface__
-        _lock_pages(self.first, self.size, array.flags.writeable)
-        weakref.finalize(self, _unlock_pages, self.first, array).atexit = False  # the array must outlive the lock
+        lies = _lockable(array)
+        self._asked, self.size = array.ctypes.data, array.nbytes
+        self.__array_interface__ = lies.__array_interface__
+        _lock_pages(lies.ctypes.data, self.size, lies.flags.writeable)
+        kept = array, lies  # they must outlive the lock, and no other array come to lie where the one asked for does
+        weakref.finalize(self, _unlock_pages, lies.ctypes.data, kept).atexit = False
         count_while_alive("pinned", self.size, self)
 
     def part(self, first, size):
-        """The array of a part of it; None where it is not all of it."""
-        begin = first - self.first
+        """The array of a part of what was asked for; None where it is not all of it."""
+        begin = first - self._asked
         return np.asarray(self)[begin : begin + size] if begin >= 0 and begin + size <= self.size else None
 
 
@@ -67,6 +70,13 @@ def _locked_part(array):
         return np.asarray(held)
 
 
+def _lockable(array):
+    try:
+        return mapped_files.lockable(array)
+    except mapped_files.MappingError as error:
+        raise RegisterError(f"the driver cannot page-lock {array.nbytes} bytes where they lie: {error}") from None
+
+
 def _lock_pages(first, size, writeable):
     if device.simulated():
         return
@@ -79,7 +89,7 @@ def _lock_pages(first, size, writeable):
     raise RegisterError(f"the driver cannot page-lock {size} bytes where they lie: {error.name}")
 
 
-def _unlock_pages(first, array):
+def _unlock_pages(first, kept):
     if not device.simulated():
         _driver().cuMemHostUnregister(first)
 

@@ -7,7 +7,8 @@ the way back goes through them. Where the windows are still too large, each is g
 
 Memory and operations. With L levels of kept strips, a pair of S strips is computed L + 1 times, and of each level about
 S ** (1 / (L + 1)) strips are held: with as many levels as S has binary digits it would be O(s log n) words for a score
-of s, as a strip has about s / e diagonals (checkpoints: Grice, Hughey and Speck 1997). As few levels are used as fit.
+of s, as a strip has about s / e diagonals (checkpoints: Grice, Hughey and Speck 1997). Taken are the levels with which
+the room takes the most pairs through: few levels for few pairs, and no windows too small for a pair's threads.
 A pair of 1M letters at 10 %, penalties 2, 3, 1: 31,250 strips of up to 9000 chunks, 21 GB of states; one level, 128
 strips with and 245 without states: 150 MB.
 """
@@ -30,7 +31,7 @@ class Windows:
 
     strips: most of a pair. bits: of each level, every 2 ** bits-th strip is kept; the last one's are the windows. kept:
     places among a pair's words, behind its bounds, of each level's strips. rest: of all other strips. strip_words: of
-    one that is kept. words: of a pair.
+    one that is kept. words: of a pair. work: how many times the pair's matrix is computed, as threads count that wait.
     """
 
     strips: int
@@ -39,6 +40,7 @@ class Windows:
     rest: int
     strip_words: int
     words: int
+    work: float
 
     def steps(self):
         """Yield the launches in order: (KEEP or TRACE, begin, stop, keep_bits, source, kept, rest), the last arguments
@@ -63,15 +65,15 @@ class Windows:
 
 
 @cache
-def fewest_words(penalties, strips, chunks, threads, levels):
-    """The Windows, of so many levels, of the least words; None where the strips are too few for them.
+def ways(penalties, strips, chunks, threads):
+    """Every Windows of at most _MOST_LEVELS levels; none where the strips are too few for one.
 
     strips: most of a pair. chunks: of a strip. threads: of a pair.
     """
     kept, traced = (chunks * make_functions(penalties, with_states).per_chunk + 2 for with_states in (False, True))
     digits = range(_LEAST_BITS, max(_LEAST_BITS, (strips - 1).bit_length()))
-    found = [_laid_out(strips, bits[::-1], kept, traced, threads) for bits in combinations(digits, levels)]
-    return min(found, key=lambda windows: windows.words, default=None)
+    chosen = (bits[::-1] for levels in range(1, _MOST_LEVELS + 1) for bits in combinations(digits, levels))
+    return [_laid_out(strips, bits, kept, traced, threads) for bits in chosen]
 
 
 def _laid_out(strips, bits, strip_words, traced_words, threads):
@@ -80,21 +82,20 @@ def _laid_out(strips, bits, strip_words, traced_words, threads):
         places.append(at)
         at += -(-size // (1 << part)) * strip_words
     words = at + max((threads + 1) * strip_words, (1 << bits[-1]) * traced_words)
-    return Windows(strips, bits, tuple(places), at, strip_words, words)
+    work = 1 + sum(1 + threads / (1 << more) for more in bits)  # a window's last thread begins when its first one ends
+    return Windows(strips, bits, tuple(places), at, strip_words, words, work)
 
 
 def fitting(penalties, strips, chunks, threads, bounds, words, wanted):
-    """(Windows, words of a pair with its bounds, pairs for which there is room) of the fewest levels that have room for
-    the wanted pairs, or else of those that have room for the most; None where there is none for a single pair.
+    """(Windows, words of a pair with its bounds, pairs for which there is room): of all ways the one that takes the
+    most pairs through in a time; None where there is no room for a single pair.
 
-    bounds: words of a pair for its bounds. words: that there are.
+    bounds: words of a pair for its bounds. words: that there are. wanted: pairs at a time; more are no gain.
     """
-    best = None
-    for levels in range(1, _MOST_LEVELS + 1):
-        windows = fewest_words(penalties, strips, chunks, threads, levels)
-        part = windows.words + bounds if windows else words + 1
-        if words // part > (best[2] if best else 0):
-            best = windows, part, words // part
-        if best and best[2] >= wanted:
-            break
+    best, most = None, 0
+    for windows in ways(penalties, strips, chunks, threads):
+        part = windows.words + bounds
+        room = words // part
+        if min(room, wanted) / windows.work > most:
+            best, most = (windows, part, room), min(room, wanted) / windows.work
     return best
