@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False):  # fmt: skip
+          strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False, wide=False):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -24,7 +24,8 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     strips: (threads of a pair, reach) of those in place of the design's. rate: of BandsThenStrips, to begin with.
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths. longest:
     letters beyond which a sequence is too long for the designs that are for many pairs. bits: of a length in records.
-    windows: trace strips window by window, as if there were no room for a pair's states.
+    windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
+    the band's reach.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
     "rates" (of pairs that BandsThenStrips learned of), "locked" (page-locked bytes of the pairs as they tell, and as
@@ -48,6 +49,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "longest": longest,
         "bits": bits,
         "windows": windows,
+        "wide": wide,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
@@ -121,6 +123,8 @@ def main():
                 launch_strips(self, *arguments)
 
         strips_design.BandsThenStrips._launch_strips, strips_windows._LEAST_BITS = in_windows, 0
+    if request["wide"]:
+        strips_design._WIDE_REACH = 0
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:

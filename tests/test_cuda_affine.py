@@ -84,6 +84,18 @@ def test_narrowing_strips_agree_with_naive(threads, scope, penalties):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_a_block_of_several_warps_for_a_pair_agrees_with_naive(scope):
+    """Of 8 threads here, and 3 to 14 strips."""
+    pairs = [*random_pairs(4, (90, 130, 200, 450), seed=6), mismatches(60, 330), (b"A" * 130, b"T" * 70), (b"", b"ACG")]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), scope, "fast", penalties=(2, 3, 1), first_level=STRIPS, strips=[(2, 4), (2, 32)],
+        wide=True,
+    )  # fmt: skip
+    check(pairs, answer, (2, 3, 1))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_strips_in_windows_agree_with_naive(threads):
     """Of 3 to 11 strips some are kept; a warp has 4 threads here."""

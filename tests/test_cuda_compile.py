@@ -70,6 +70,8 @@ def kernels():
             strips = affine_strips.make_forward(penalties, traced)
             given = (*batch, *queues, *[pairs] * 5, numbers, words, pairs, pairs)
             found[f"{name}_{traced}"] = strips, given
+            wide = affine_strips.make_forward(penalties, traced, affine_strips.WIDE_BLOCK)
+            found[f"{name}_wide_{traced}"] = wide, given
             window = affine_strips.make_windowed_forward(penalties, traced)
             found[f"{name}_window_{traced}"] = window, (*given, *[pairs] * 6)
         for limit in edit_wfa.LIMITS:
@@ -111,6 +113,7 @@ NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in 
 NAMES += tuple(f"wfa_{where}_{traced}" for where in ("chip", "wide") for traced in (False, True))
 KINDS = (False, True, "back")
 NAMES += tuple(f"{name}{window}_{kind}" for name in STRIPS for window in ("", "_window") for kind in KINDS)
+NAMES += tuple(f"{name}_wide_{traced}" for name in STRIPS for traced in (False, True))
 NAMES += ("seeds", "global_False", "global_True", "wfa_band", "wfa_reduction")
 #: Five seconds and more: of the gap-affine kernels the shortest is compiled in the quick tests.
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_", "wfa_", "strips", "edit_strips"))}
@@ -125,6 +128,8 @@ MOST_REGISTERS = {
     "affine_384": 255,
     "strips": 96,
     "edit_strips": 96,
+    "strips_wide": 96,
+    "edit_strips_wide": 96,
     "strips_window": 128,
     "edit_strips_window": 128,
 }
@@ -149,7 +154,8 @@ def assembled(name, capability, folder, with_stamps=False):
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
-    if name.removesuffix("_False").removesuffix("_True") in STRIPS and capability[0] == device.HOPPER:
+    kind = name.removesuffix("_False").removesuffix("_True").removesuffix("_wide")
+    if kind in STRIPS and capability[0] == device.HOPPER:
         command.append(f"-maxrregcount={affine_strips.HOPPER_REGISTERS}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

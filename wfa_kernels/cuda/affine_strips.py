@@ -33,8 +33,10 @@ tried under a limit by the batches before: a pair costs less than TOLERANCE and 
 sequences, or it is tried again without. The kernel counts its pairs by the least of RATES that they are below.
 
 Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a chunk hands down is complete a chunk
-later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block, a warp, end at
-a barrier. With T threads, 3 T chunks a strip keep all of them busy.
+later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block end at a
+barrier. With T threads, 3 T chunks a strip keep all of them busy. A block is a warp, of one or more pairs, or for few
+pairs with wide bands four warps, of one: as many chunks at a time on one processor, where else a scheduler has a single
+warp, which waits for its own results, or none.
 
 Memory layout. A record of each chunk is kept in ``words`` (uint32), behind the pair's bounds: its edge and H at its
 lower left corner. For scores those of the last T + 1 strips, in turn. For CIGARs those of all, with the state before
@@ -66,11 +68,10 @@ from wfa_kernels.result import NO_SCORE
 
 #: Rows of a strip and columns of a chunk.
 CHUNK = 32
-#: Threads of a block: one warp.
-BLOCK = 4 if simulated() else 32
+#: Threads of a block, one warp, and of one that is all for one pair, a warp for each scheduler of a processor.
+BLOCK, WIDE_BLOCK = (4, 8) if simulated() else (32, 128)
 #: Of a thread on Hopper, so that a processor holds 20 blocks; for other GPUs' code so few are not enough.
 HOPPER_REGISTERS = 96
-_RING = 2 * BLOCK  # of each group its threads and one more; Numba takes array sizes by name only
 _FAR = 2**30
 #: In place of a cost. What counts as low may be below 0 too, but not so far.
 _UNKNOWN, _BEYOND = -1, -_FAR
@@ -83,9 +84,9 @@ _LOWEST_BITS, _STEPS = 8, 32
 #: Rates that are told apart, in steps of 2.2 %; the last one stands for all that are higher, and gives no limit.
 RATES = tuple(int(2 ** (_LOWEST_BITS + (i + 1) / _STEPS)) for i in range(16 * _STEPS))
 _LAST_RATE = len(RATES) - 1
-#: A place on chip tells of strips BLOCK + 1 apart at most, so their number's last digits tell them apart; the bits
-#: below hold chunks of up to 2**28 letters. -1, before the first, is none of them.
-_STRIPS_TOLD, _CHUNK_BITS = 63, 24
+#: A place on chip tells of strips WIDE_BLOCK + 1 apart at most, so their number's last digits tell them apart; the bits
+#: below hold chunks of up to 2**25 letters. -1, before the first, is none of them.
+_STRIPS_TOLD, _CHUNK_BITS = 1023, 21
 
 
 @cuda.jit(device=True, inline="always")
@@ -262,15 +263,15 @@ def _make_turn(penalties, traced):
 
 
 @cache
-def make_forward(penalties, traced):
-    """The kernel that computes scores: a group of threads a pair.
+def make_forward(penalties, traced, block=BLOCK):
+    """The kernel that computes scores: a group of threads a pair, in blocks of so many.
 
     Arguments: those of banded.make_kernel up to ``after``, then first, count: the pairs of the queue to take; threads:
     of a group; reach: A; rate: of RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which each group has
     ``part``, with the bounds of affine_seeds first, ``bounds`` for each sequence, 0 for penalties without. In row 0 of
     the queues, behind all else, it counts its pairs by their place in RATES.
     """
-    strips = _make_strips(penalties, traced, False)
+    strips = _make_strips(penalties, traced, False, block)
 
     def affine_strips(
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
@@ -281,7 +282,7 @@ def make_forward(penalties, traced):
             words, part, bounds, 0, ALL, 0, 0, 0, 0,
         )  # fmt: skip
 
-    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced)
+    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced + ["wide"] * (block > BLOCK))
     return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None, SIDE_BY_SIDE)
 
 
@@ -294,7 +295,7 @@ def make_windowed_forward(penalties, traced):
     strip is kept; source, kept, rest: places among a group's words, behind the bounds, of the strip before the window,
     of those that are kept, of all others. Strips that are kept end with the number of their first chunk.
     """
-    strips = _make_strips(penalties, traced, True)
+    strips = _make_strips(penalties, traced, True, BLOCK)
 
     def affine_strips_window(
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
@@ -310,8 +311,8 @@ def make_windowed_forward(penalties, traced):
     )
 
 
-def _make_strips(penalties, traced, windowed):
-    """Device function: what make_forward and make_windowed_forward say.
+def _make_strips(penalties, traced, windowed, block):
+    """Device function: what make_forward and make_windowed_forward say. block: threads of one.
 
     In one piece: with a pair's beginning and a strip's end in functions of their own it takes 115 registers, not 96.
     """
@@ -323,6 +324,7 @@ def _make_strips(penalties, traced, windowed):
     border, corner_above, leaves = pruning.border, pruning.corner_above, pruning.leaves
     chunk = make_chunk(triple, False)
     first_state, later_state = chunk.first_state, chunk.later_state
+    both_rings = 2 * block  # of each group its threads and one more; Numba takes array sizes by name only
 
     @cuda.jit(device=True, inline="always")
     def place_of(strip, begin, at, size, kept_size, keep_bits, kept, rest):
@@ -344,12 +346,12 @@ def _make_strips(penalties, traced, windowed):
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
         words, part, bounds, begin, stop, keep_bits, source, kept, rest,
     ):  # fmt: skip
-        told = cuda.shared.array(_RING, int32)
-        begun_at = cuda.shared.array(_RING, int32)
-        sums = cuda.shared.array(BLOCK, int32)
+        told = cuda.shared.array(both_rings, int32)
+        begun_at = cuda.shared.array(both_rings, int32)
+        sums = cuda.shared.array(block, int32)
         thread, threads, reach = int32(cuda.threadIdx.x), int32(threads), int32(reach)
         lane, group = thread % threads, thread // threads
-        index = int64(cuda.blockIdx.x) * int64(int32(BLOCK) // threads) + int64(group)
+        index = int64(cuda.blockIdx.x) * int64(int32(block) // threads) + int64(group)
         mine, i, place_in_queue = False, int32(0), int64(first) + index
         if index < count and place_in_queue < waiting_pairs(queues, level, pairs):
             i, mine = pair_at(queues, level, place_in_queue, scores)
@@ -365,7 +367,7 @@ def _make_strips(penalties, traced, windowed):
         bound = int32(min(bound, _limit_by(int32(rate), int32(m + n))))
         if bound > int32(0):
             strips = int32((m + int32(31)) >> int32(5))
-        told[thread], told[int32(BLOCK) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
+        told[thread], told[int32(block) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
         final, chunks = int32(n - m), int32(int32(2) * reach + int32(2))
         base = uint64(index * int64(part) + int64(2) * int64(bounds))
         size = uint32(strip_words(chunks, per_chunk))

@@ -1,7 +1,7 @@
 """Mappings of files, as Linux tells of them: another one of the same pages where a driver cannot lock a mapping.
 
 A driver does not come back from locking a private mapping of a file that can only be read, which is how Apache Arrow
-maps files: seen with CUDA 13.0's driver 580 on Linux 6.18, 0.1 GB in over 200 s, where a shared mapping of a file took 4
+maps files: seen with CUDA 13.0's driver 580 on Linux 6.18, 0.1 GB in over 200 s, where a shared one of a file took 4
 ms. Both show the same pages, those of the file.
 """
 

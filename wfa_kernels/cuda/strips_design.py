@@ -10,6 +10,7 @@ from wfa_kernels.cuda.affine_strips import (
     LETTER_BITS,
     RATES,
     TOLERANCE,
+    WIDE_BLOCK,
     make_forward,
     make_functions,
     make_windowed_forward,
@@ -45,8 +46,9 @@ _SLACK = 0.9
 _FEW_AT_ONCE = 132
 #: Blocks of strips, one warp each, that fill a GPU: 20 for each of the 132 processors of an H100 or H200.
 _WARPS = 2640
-#: Threads that fill half of a GPU. Pairs too few for that have twice as many threads each.
-_HALF = _WARPS * BLOCK // 2
+#: Threads that fill half of a GPU. Pairs too few for that have twice as many threads each, or WIDE_BLOCK where the band
+#: reaches so far, in chunks.
+_HALF, _WIDE_REACH = _WARPS * BLOCK // 2, 384
 
 
 class BandsThenStrips(banded.Banded):
@@ -83,6 +85,9 @@ class BandsThenStrips(banded.Banded):
         for level, (fewest, reach) in enumerate(self.STRIPS):
             at_once = min(pairs, 2 * self._filling(fewest, traced)) if level <= last else 1
             wanted.append(at_once * self._pair_words(_most(fewest), reach, longest, traced) // 2 + 1)
+            if level <= last and _capped(reach, longest) >= _WIDE_REACH:
+                at_once = min(pairs, 2 * _HALF // WIDE_BLOCK)
+                wanted.append(at_once * self._pair_words(WIDE_BLOCK, reach, longest, traced) // 2 + 1)
         return max(wanted)
 
     def tolerated_failures(self, level):
@@ -164,41 +169,53 @@ class BandsThenStrips(banded.Banded):
         reach = _capped(reach, batch.longest)
         if rate:
             reach = min(reach, self._away(batch.longest) // CHUNK + 2)
-        threads = _most(fewest)
-        part = self._pair_words(threads, reach, batch.longest, traced)
-        room, wanted = words.size // part, min(batch.pairs, _FEW_AT_ONCE)
+        threads, part, room = self._shared_out(fewest, reach, batch, traced, queue >= 0)
+        wanted = min(batch.pairs, _FEW_AT_ONCE)
         if traced and room < wanted:
+            threads = _most(fewest)
             shape = -(-batch.longest // CHUNK), 2 * reach + 2, threads
             found = strips_windows.fitting(self.penalties, *shape, 2 * bounds, words.size, wanted)
             windows, part, room = found or (None, part, 0)
         if not room:
             reach, room = -1, batch.pairs
-        room = -(-batch.pairs // -(-batch.pairs // room))  # as many each time
-        if room * fewest >= _HALF:
-            threads = fewest
+        room = _evenly(batch.pairs, room)
         for first in range(0, batch.pairs, room):
             pairs = queue, after, first, min(room, batch.pairs - first)
             self._launch_part(batch, pairs, (threads, reach, rate), (words, part, bounds), traced, windows)
+
+    def _shared_out(self, fewest, reach, batch, traced, few_wait):
+        """(threads of a pair, words of it, pairs for which there is room): the most threads with which the pairs at a
+        time do not fill the GPU. few_wait: a small part of the batch is likely to be taken."""
+        for threads in _choices(fewest, reach):
+            wide = threads > BLOCK
+            pairs = max(1, int(_FEW_LONG_PAIRS * batch.pairs)) if wide and few_wait else batch.pairs
+            part = self._pair_words(threads, reach, batch.longest, traced)
+            room = batch.slot.scratch_words.size // part
+            fills = not room or _evenly(pairs, room) * threads >= 2 * _HALF
+            if not fills and (traced or not wide or room >= pairs):
+                break
+        return threads, part, room
 
     def _launch_part(self, batch, pairs, band, memory, traced, windows):
         """pairs: (queue, after, first of it, count). band: (threads of a pair, reach, rate). memory: (words, of a pair,
         for its bounds). windows: strips_windows.Windows, or None."""
         queue, after, first, count = pairs
         threads, reach, _ = band
-        launch, scores, blocks = batch.slot.launch, batch.slot.scores, -(-count // (BLOCK // threads))
+        block = max(threads, BLOCK)
+        launch, scores, blocks = batch.slot.launch, batch.slot.scores, -(-count // (block // threads))
         if memory[2] and reach >= 0:
             kernel = affine_seeds.make_seeds(affine_seeds.price_of_a_seed(self._triple), self._triple[1])
             launch(kernel, count, affine_seeds.THREADS, *batch.input, queue, first, count, scores, *memory)
 
         def forward(kernel, *window):
-            launch(kernel, blocks, BLOCK, *batch.input, *pairs, *band, scores, *memory, *window)
+            launch(kernel, blocks, block, *batch.input, *pairs, *band, scores, *memory, *window)
 
         def backward(kernel, *window):
             given = queue, first, count, reach
             launch(kernel, -(-count // BLOCK), BLOCK, *batch.input, *given, *batch.output, *memory, *window)
 
         if windows is None or reach < 0:
-            forward(make_forward(self.penalties, traced))
+            forward(make_forward(self.penalties, traced, block))
             if traced and reach >= 0:
                 backward(make_backward(self.penalties))
             return
@@ -235,8 +252,19 @@ class LongStrips(BandsThenStrips):
 
 
 def _most(fewest):
-    """Threads of a pair where there are few pairs."""
+    """Threads of a pair where there are few pairs, within a warp."""
     return min(2 * fewest, BLOCK)
+
+
+def _choices(fewest, reach):
+    """Threads that a pair may have, the most first: chunks of a strip must be enough to keep them busy."""
+    within_a_warp = _most(fewest), fewest
+    return (WIDE_BLOCK, *within_a_warp) if reach >= _WIDE_REACH else within_a_warp
+
+
+def _evenly(pairs, most):
+    """Pairs to take at a time: at most so many, and as many each time."""
+    return -(-pairs // -(-pairs // most))
 
 
 def _best_rate(pairs, batches):
