@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
-          strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False, wide=False):  # fmt: skip
+          strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
+          wide=False):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
