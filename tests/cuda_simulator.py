@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -79,6 +78,7 @@ def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
 
+    from tests import forced_strips
     from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
     from wfa_kernels.cuda import (
@@ -95,7 +95,6 @@ def main():
         registered,
         stream,
         strips_design,
-        strips_windows,
     )
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
@@ -117,15 +116,9 @@ def main():
     if request["bits"]:
         records._ELEMENTS = {request["bits"]: records._ELEMENTS[request["bits"]]}
     if request["windows"]:
-        launch_strips = strips_design.BandsThenStrips._launch_strips
-
-        def in_windows(self, *arguments):
-            with mock.patch.object(self, "_pair_words", lambda *_: 1 << 40):
-                launch_strips(self, *arguments)
-
-        strips_design.BandsThenStrips._launch_strips, strips_windows._LEAST_BITS = in_windows, 0
+        forced_strips.windows(0)
     if request["wide"]:
-        strips_design._WIDE_REACH = 0
+        forced_strips.wide()
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:

@@ -1,0 +1,21 @@
+"""Ways of the strips' kernels that only long pairs take, forced upon short ones: for a process that does just that."""
+
+from unittest import mock
+
+from wfa_kernels.cuda import strips_design, strips_windows
+
+
+def wide():
+    """A block of several warps a pair, whatever the band's reach."""
+    strips_design._WIDE_REACH = 0
+
+
+def windows(least_bits=strips_windows._LEAST_BITS):
+    """CIGARs window by window, as if there were no room for a pair's states; of 2 ** least_bits strips or more."""
+    launch_strips = strips_design.BandsThenStrips._launch_strips
+
+    def in_windows(self, *arguments):
+        with mock.patch.object(self, "_pair_words", lambda *_: 1 << 40):
+            launch_strips(self, *arguments)
+
+    strips_design.BandsThenStrips._launch_strips, strips_windows._LEAST_BITS = in_windows, least_bits
