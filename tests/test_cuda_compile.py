@@ -119,8 +119,6 @@ NAMES += ("seeds", "global_False", "global_True", "wfa_band", "wfa_reduction")
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_", "wfa_", "strips", "edit_strips"))}
 LONG_TO_COMPILE -= {"affine_64_False"}
 LONG_TO_COMPILE |= {"band_64_True", "band_128_True", "band_256_True", "global_True", "E128_False", "E128_True"}
-#: Half a minute each, and the same code as without "edit_", with a smaller circuit.
-HOPPER_ONLY = {name for name in NAMES if name.startswith(("edit_strips_window", "edit_strips_wide"))}
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,
@@ -197,7 +195,7 @@ def test_with_stamps_it_takes_no_more_registers_nor_spills(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0), (10, 0)])
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in HOPPER_ONLY])
+@pytest.mark.parametrize("name", NAMES)
 def test_assembles_for_other_gpus_without_spills(name, capability, tmp_path):
     check(assembled(name, capability, tmp_path), max(128, MOST_REGISTERS.get(name.rpartition("_")[0], 128)))
 
