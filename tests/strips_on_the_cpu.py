@@ -140,12 +140,9 @@ class _Given:
     def windows(self, reach, bits):
         """strips_windows.Windows of these bits."""
         from wfa_kernels.cuda import strips_windows
-        from wfa_kernels.cuda.affine_strips import make_functions
 
-        kept, traced = (
-            (2 * reach + 2) * make_functions(self._design.penalties, states).per_chunk + 2 for states in (False, True)
-        )
-        return strips_windows._laid_out(-(-self.longest // 32), bits, kept, traced, 1)
+        words = strips_windows.words_of_strips(self._design.penalties, 2 * reach + 2)
+        return strips_windows._laid_out(-(-self.longest // 32), bits, *words, 1)
 
     def run(self, penalties, reach, rate, traced, windows, output, words):
         """Run the kernels as the design launches them, a pair at a time by one thread."""

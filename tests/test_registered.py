@@ -1,6 +1,7 @@
 """Letters page-locked where they lie: what the driver is asked for, for how long, and what it refuses."""
 
 import gc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -133,6 +134,19 @@ def test_a_mapped_file_that_is_not_there_any_more_is_refused(driver, tmp_path, m
     monkeypatch.setattr("wfa_kernels.api.gpu_problem", lambda simulator: None)
     with pytest.raises(AlignError, match=r"lock 11 bytes where they lie: .*p.arrow.*; pin_pairs\(\) copies"):
         register_pairs(mapped)
+    assert not fake.asked
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), [({"inode": 1}, "another file now"), ({"stop": 0}, "more than one private mapping")]
+)
+def test_what_is_not_the_mapped_file_is_never_locked_in_its_place(driver, tmp_path, monkeypatch, change, told):
+    batch().to_arrow(tmp_path / "p.arrow")
+    mapped, fake = PairBatch.from_arrow(tmp_path / "p.arrow"), driver()
+    found = mapped_files._mapping_at(mapped.pattern.ctypes.data)
+    monkeypatch.setattr(mapped_files, "_mapping_at", lambda address: replace(found, **change))
+    with pytest.raises(registered.RegisterError, match=told):
+        registered.register(mapped)
     assert not fake.asked
 
 

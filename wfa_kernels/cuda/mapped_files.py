@@ -1,8 +1,8 @@
 """Mappings of files, as Linux tells of them: another one of the same pages where a driver cannot lock a mapping.
 
 A driver does not come back from locking a private mapping of a file that can only be read, which is how Apache Arrow
-maps files: seen with CUDA 13.0's driver 580 on Linux 6.18, 0.1 GB in over 200 s, where a shared one of a file took 4
-ms. Both show the same pages, those of the file.
+maps files: seen with CUDA 13.0's driver 580 on Linux 6.18, 60 to 100 MB not within 8, 110 and 190 s, a try each, where
+shared ones of 100 MB took 2 to 4 ms. Both show the same pages, those of the file.
 """
 
 import mmap

@@ -14,7 +14,7 @@ strips with and 245 without states: 150 MB.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 
 from wfa_kernels.cuda.affine_strips import ALL, make_functions
@@ -64,16 +64,21 @@ class Windows:
                 yield from self._back_through(level + 1, first, last, before)
 
 
-@cache
+@lru_cache(maxsize=16)  # batches differ in their longest pair, so in their shapes; of one batch each level asks once
 def ways(penalties, strips, chunks, threads):
     """Every Windows of at most _MOST_LEVELS levels; none where the strips are too few for one.
 
     strips: most of a pair. chunks: of a strip. threads: of a pair.
     """
-    kept, traced = (chunks * make_functions(penalties, with_states).per_chunk + 2 for with_states in (False, True))
     digits = range(_LEAST_BITS, max(_LEAST_BITS, (strips - 1).bit_length()))
     chosen = (bits[::-1] for levels in range(1, _MOST_LEVELS + 1) for bits in combinations(digits, levels))
-    return [_laid_out(strips, bits, kept, traced, threads) for bits in chosen]
+    words = words_of_strips(penalties, chunks)
+    return [_laid_out(strips, bits, *words, threads) for bits in chosen]
+
+
+def words_of_strips(penalties, chunks):
+    """Words of a strip of so many chunks without states, and with them: its records, its last and its first chunk."""
+    return tuple(chunks * make_functions(penalties, with_states).per_chunk + 2 for with_states in (False, True))
 
 
 def _laid_out(strips, bits, strip_words, traced_words, threads):
