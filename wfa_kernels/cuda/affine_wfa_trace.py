@@ -72,7 +72,7 @@ def _room(operations, m, n):
     return min(int32(2) * operations + int32(1), m + n)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def blocks_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, counts, runs):
     """CIGAR runs of every pair with a score, one a thread, from its operations (see leave_chain), counts[i] of them.
 

@@ -58,7 +58,7 @@ def _lengths(records, at, thread, bits):
     return m, n
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def place_pairs(
     pairs, bits, words, pattern_before, text_before, records,
     shape, place, queues, scores, pattern_odd, text_odd, flag, batch,
@@ -120,7 +120,7 @@ def reserve(queues, wanted, shared, thread):
     return shared[1] + before
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def sum_blocks(pairs, scores, counts, sums):
     """Runs of each block's pairs. scores: int32[pairs], below 0 for a pair without answer. sums: int64[blocks]."""
     shared = cuda.shared.array(1, int32)
@@ -135,7 +135,7 @@ def sum_blocks(pairs, scores, counts, sums):
         sums[cuda.blockIdx.x] = int64(shared[0])
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def scan_sums(blocks, sums, filled, slot):
     """Exclusive sums of sums[:blocks] in place, from filled[slot] on, by one block; filled[slot + 1] is the end."""
     shared = cuda.shared.array(_SCAN_PLACES, int64)
@@ -156,7 +156,7 @@ def scan_sums(blocks, sums, filled, slot):
         filled[slot + 1] = carried
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, cigars):
     """Bring the runs of all pairs together in the order of the batch.
 

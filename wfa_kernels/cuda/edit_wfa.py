@@ -154,7 +154,7 @@ def put_operation(runs, at, run, operation, h, k):
     return at, run, h, k + int32(REPLACED) - operation
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def vectors_to_runs(pattern, text, pairs, shape, place, queues, scores, runs_at, counts, runs, vectors):
     """CIGAR runs of every pair with a score from its backtrace vector (thesis Algorithm 6)."""
     shared = cuda.shared.array(2, int32)

@@ -69,7 +69,7 @@ def _pack_word(letters, w, planes, odd, first):
     return strange != uint32(0)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def pack_letters(
     pattern, pattern_first, pattern_words, text, text_first, text_words,
     pattern_planes, text_planes, pattern_odd, text_odd, flag, batch,
