@@ -58,13 +58,20 @@ def test_an_external_row_is_scaled_dated_and_no_race(make):
 
 def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
     peers = sorted((ROOT / "config/peers").glob("*.yaml"))
-    rows = cells(make("thesis_tab8", [], peers=peers), source="external")
-    assert {r["tool"] for r in rows} == {"adept", "cudaaligner", "wfa-gpu"}
+    out = make("thesis_tab8", [], peers=peers)
+    rows = cells(out, source="external")
+    assert {r["tool"] for r in rows} == {"gasal2", "adept", "cudaaligner", "wfa-gpu"}
     by_cell = {(r["tool"], r["scope"], r["dataset"]): r for r in rows}
     slow = by_cell["wfa-gpu", "cigar", "uniform_10000_e10"]
     assert (slow["time_s"], slow["note"]) == ("19.56", "19K pairs, scaled to 100K")
     assert by_cell["wfa-gpu", "score", "uniform_1000_e5"]["note"] == "1M pairs, scaled to 10M"
-    assert by_cell["adept", "cigar", "uniform_150_e2"]["status"].startswith("not measured: ")
+    assert by_cell["adept", "cigar", "uniform_150_e2"]["status"].endswith("was not measured on this data set")
+    assert by_cell["gasal2", "cigar", "uniform_150_e5"]["status"] == (
+        "not measured: GASAL2 (scores only), the original program was not measured on this data set; "
+        "1M pairs of uniform_300_e5 took it 219 ms"
+    )
+    notes = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("- External, not raced here")]
+    assert len(notes) == 5 and not any("eWFA-GPU" in note for note in notes)  # of its rows alone
     assert not cells(make("thesis_tab9", [], peers=peers), source="external")
 
 

@@ -47,8 +47,8 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             of_host = [m for m in ours if (m["source"], m["host"]) == (source, host)]
             own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
             lines.extend(_beside_floor(line, own_wires) for line in own)
-    shown = {line.host for line in lines if line.source == "external"}
-    outside = [table_peers.provenance(peer) for peer in peers if table_peers.place(peer) in shown]
+    shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
+    outside = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
     return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
 
 

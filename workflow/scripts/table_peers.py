@@ -18,19 +18,25 @@ def read(paths):
 
 
 def lines(layout, row, peers):
-    """The external Lines that belong below a row of a table: of its tool, scope and metric, with a column measured."""
-    wanted, datasets = (row.tool, row.scope, layout.metric), {column.dataset for column in layout.columns}
-    fitting = [p for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted and datasets & p["times"].keys()]
+    """The external Lines that belong below a row of a table: of its tool, scope and metric, and of its kind of pairs."""
+    wanted, kinds = (row.tool, row.scope, layout.metric), {_kind(column.dataset) for column in layout.columns}
+    fitting = [p for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted and kinds & set(map(_kind, p["times"]))]
     return [_line(layout, row, peer) for peer in fitting]
 
 
+def _kind(dataset):
+    """The model that a data set was drawn from, such as "uniform": pairs of another length say little of a tool's time,
+    but more than nothing."""
+    return dataset.partition("_")[0]
+
+
 def _line(layout, row, peer):
-    cells = []
+    cells, missing = [], _why_missing(layout, peer)
     for column in layout.columns:
         told = peer["times"].get(column.dataset)
         cell = Cell(column)
         if told is None:
-            cell.short, cell.reason = "not measured", f"{peer['label']} was not measured on this data set"
+            cell.short, cell.reason = "not measured", missing
         else:
             cell.pairs, cell.time_s = told["pairs"], told["ms"] / 1e3 * column.pairs / told["pairs"]
             measured = told.get("extrapolated_from", told["pairs"])
@@ -38,6 +44,15 @@ def _line(layout, row, peer):
             cell.note = scaled if measured != column.pairs else ""
         cells.append(cell)
     return Line(replace(row, label=peer["label"]), "external", place(peer), None, cells)
+
+
+def _why_missing(layout, peer):
+    """Sentence on a cell without a time; what was measured, where the table has a column for none of it."""
+    reason = f"{peer['label']} was not measured on this data set"
+    if {column.dataset for column in layout.columns} & peer["times"].keys():
+        return reason
+    other = (f"{count(told['pairs'])} pairs of {dataset} took it {told['ms']:g} ms" for dataset, told in peer["times"].items())
+    return f"{reason}; {', '.join(other)}"
 
 
 def place(peer):
