@@ -70,7 +70,7 @@ def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
         "not measured: GASAL2 (scores only), the original program was not measured on this data set; "
         "1M pairs of uniform_300_e5 took it 219 ms"
     )
-    notes = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("- External, not raced here")]
+    notes = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("- External, not raced")]
     assert len(notes) == 5 and not any("eWFA-GPU" in note for note in notes)  # of its rows alone
     assert not cells(make("thesis_tab9", [], peers=peers), source="external")
 

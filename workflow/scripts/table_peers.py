@@ -18,9 +18,11 @@ def read(paths):
 
 
 def lines(layout, row, peers):
-    """The external Lines that belong below a row of a table: of its tool, scope and metric, and of its kind of pairs."""
+    """The external Lines that belong below a row of a table: of its tool, scope, metric and kind of pairs."""
     wanted, kinds = (row.tool, row.scope, layout.metric), {_kind(column.dataset) for column in layout.columns}
-    fitting = [p for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted and kinds & set(map(_kind, p["times"]))]
+    fitting = [
+        p for p in peers if (p["tool"], p["scope"], p["metric"]) == wanted and kinds & set(map(_kind, p["times"]))
+    ]
     return [_line(layout, row, peer) for peer in fitting]
 
 
@@ -51,8 +53,8 @@ def _why_missing(layout, peer):
     reason = f"{peer['label']} was not measured on this data set"
     if {column.dataset for column in layout.columns} & peer["times"].keys():
         return reason
-    other = (f"{count(told['pairs'])} pairs of {dataset} took it {told['ms']:g} ms" for dataset, told in peer["times"].items())
-    return f"{reason}; {', '.join(other)}"
+    took = (f"{count(at['pairs'])} pairs of {name} took it {at['ms']:g} ms" for name, at in peer["times"].items())
+    return f"{reason}; {', '.join(took)}"
 
 
 def place(peer):
