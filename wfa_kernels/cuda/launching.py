@@ -4,6 +4,7 @@ At every launch Numba works out anew of what type each argument is and how it is
 a kernel and its arrays; from then on a launch puts down the numbers among the arguments, and calls the driver.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,10 @@ class Launcher:
         if bound is not None and bound.takes(arguments):
             bound.launch(blocks, threads, shared_bytes, self._stream)
             return
-        kernel[blocks, threads, self._stream, shared_bytes](*arguments)
+        with warnings.catch_warnings():  # of a small last batch, or of the one block that adds up, users need not know
+            warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
+            configured = kernel[blocks, threads, self._stream, shared_bytes]
+        configured(*arguments)
         if bound is not None or kernel not in self._bound:
             self._bound[kernel] = _bind(kernel, arguments)
 
