@@ -120,11 +120,11 @@ class _Given:
     """What the kernels are given of a batch."""
 
     def __init__(self, pairs, penalties):
-        from wfa_kernels.cuda import affine_strips, strips_design
+        from wfa_kernels.cuda import affine_rates, affine_strips, strips_design
 
         letters, place, shape = _packed(pairs)
         self.longest = int(max(pairs.pattern_lengths.max(), pairs.text_lengths.max()))
-        queues = np.zeros((_LEVELS + 2, max(len(pairs), _LEVELS + 2 + len(affine_strips.RATES))), np.int32)
+        queues = np.zeros((_LEVELS + 2, max(len(pairs), _LEVELS + 2 + len(affine_rates.RATES))), np.int32)
         self.input = (*letters, len(pairs), shape, place, queues)
         self.scores = np.full(len(pairs), affine_strips.NO_SCORE, np.int32)
         self._design = strips_design.BandsThenStrips(penalties, (64,))

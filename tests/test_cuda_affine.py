@@ -10,7 +10,7 @@ from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
 from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_memory
 from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_design import AffineDesign
-from wfa_kernels.cuda.affine_strips import RATES
+from wfa_kernels.cuda.affine_rates import RATES
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.levels import Levels
 

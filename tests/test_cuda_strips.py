@@ -6,8 +6,8 @@ import pytest
 from tests import gpu_cells, strips_on_the_cpu
 from wfa_kernels import Affine, PairBatch, align
 from wfa_kernels.cuda import strips_windows
+from wfa_kernels.cuda.affine_rates import LETTER_BITS, TOLERANCE
 from wfa_kernels.cuda.affine_seeds import PER_BLOCK, SEED
-from wfa_kernels.cuda.affine_strips import LETTER_BITS, TOLERANCE
 from wfa_kernels.result import NO_SCORE
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)

@@ -29,8 +29,7 @@ costs are too high; they are right from the diagonal on that begins where the st
 the one that begins where the strip above ends. Beyond that chunk u and v would not hold what they must.
 
 All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
-tried under a limit by the batches before: a pair costs less than TOLERANCE and ``rate`` for 65536 letters of both its
-sequences, or it is tried again without. The kernel counts its pairs by the least of RATES that they are below.
+tried under a limit by the batches before (affine_rates), and again without where they are not below it.
 
 Schedule. The threads of a pair take its strips in turn, a chunk a turn. What a chunk hands down is complete a chunk
 later: a thread waits while the strip above is not two chunks ahead of where it is. All turns of a block end at a
@@ -49,14 +48,14 @@ comparison, 5 for the score and the loop), 78 a step, and up to 460 around it. 1
 0.09 TB in all, 21 ms.
 """
 
-import math
 from functools import cache
 from types import SimpleNamespace
 
-from numba import cuda, float32, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda.affine_chunk import make_chunk
+from wfa_kernels.cuda.affine_rates import limit_by, place_in_rates
 from wfa_kernels.cuda.affine_seeds import price_of_a_seed
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
@@ -77,13 +76,6 @@ _FAR = 2**30
 _UNKNOWN, _BEYOND = -1, -_FAR
 #: In place of the strip before which a window ends: it has all that there are.
 ALL = _FAR
-#: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
-TOLERANCE = 64
-LETTER_BITS = 16  # a rate is for 65536 letters
-_LOWEST_BITS, _STEPS = 8, 32
-#: Rates that are told apart, in steps of 2.2 %; the last one stands for all that are higher, and gives no limit.
-RATES = tuple(int(2 ** (_LOWEST_BITS + (i + 1) / _STEPS)) for i in range(16 * _STEPS))
-_LAST_RATE = len(RATES) - 1
 #: A place on chip tells of strips WIDE_BLOCK + 1 apart at most, so their number's last digits tell them apart; the bits
 #: below hold chunks of up to 2**25 letters. -1, before the first, is none of them.
 _STRIPS_TOLD, _CHUNK_BITS = 1023, 21
@@ -137,21 +129,6 @@ def _progress(told, strip):
         last = told & int32((1 << _CHUNK_BITS) - 1)
         chunk, ended = int32(last >> int32(1)), (told & int32(1)) != int32(0)
     return chunk, ended
-
-
-@cuda.jit(device=True, inline="always")
-def _limit_by(rate, letters):
-    """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
-    likely = int64(TOLERANCE) + ((int64(letters) * int64(rate)) >> int64(LETTER_BITS))
-    return int32(min(likely, int64(_FAR))) if rate > int32(0) else int32(_FAR)
-
-
-@cuda.jit(device=True, inline="always")
-def _place_in_rates(score, letters):
-    """Of the least of RATES by which such a pair is below its limit; rounding may give a neighbour."""
-    more = float32(score + int32(1) - int32(TOLERANCE)) * float32(1 << (LETTER_BITS - _LOWEST_BITS))
-    times = max(more / float32(max(letters, int32(1))), float32(1))
-    return min(int32(math.log2(times) * float32(_STEPS)), int32(_LAST_RATE))
 
 
 @cache
@@ -267,9 +244,9 @@ def make_forward(penalties, traced, block=BLOCK):
     """The kernel that computes scores: a group of threads a pair, in blocks of so many.
 
     Arguments: those of banded.make_kernel up to ``after``, then first, count: the pairs of the queue to take; threads:
-    of a group; reach: A; rate: of RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which each group has
-    ``part``, with the bounds of affine_seeds first, ``bounds`` for each sequence, 0 for penalties without. In row 0 of
-    the queues, behind all else, it counts its pairs by their place in RATES.
+    of a group; reach: A; rate: of affine_rates.RATES, 0 for none; scores: int32[pairs]; words: uint32[...], of which
+    each group has ``part``, with the bounds of affine_seeds first, ``bounds`` for each sequence, 0 for penalties
+    without. In row 0 of the queues, behind all else, it counts its pairs by their place in RATES.
     """
     strips = _make_strips(penalties, traced, False, block)
 
@@ -364,7 +341,7 @@ def _make_strips(penalties, traced, windowed, block):
             pattern_at, text_at = int32(place[0, i]), int32(place[1, i])
             bound = limit(m, n, reach)
         # Within the block above it would take 20 registers more.
-        bound = int32(min(bound, _limit_by(int32(rate), int32(m + n))))
+        bound = int32(min(bound, limit_by(int32(rate), int32(m + n))))
         if bound > int32(0):
             strips = int32((m + int32(31)) >> int32(5))
         told[thread], told[int32(block) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
@@ -462,7 +439,7 @@ def _make_strips(penalties, traced, windowed, block):
             scores[i] = total * int32(unit) if certain else int32(NO_SCORE)
             if certain:
                 m, n = lengths_of(shape, i)
-                cuda.atomic.add(queues, (0, queues.shape[0] + _place_in_rates(total, m + n)), 1)
+                cuda.atomic.add(queues, (0, queues.shape[0] + place_in_rates(total, m + n)), 1)
             else:
                 send_on(queues, after, i)
 

@@ -4,12 +4,10 @@ import numpy as np
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda import affine_seeds, banded, strips_windows
+from wfa_kernels.cuda.affine_rates import RATES, best_rate, likely_cost
 from wfa_kernels.cuda.affine_strips import (
     BLOCK,
     CHUNK,
-    LETTER_BITS,
-    RATES,
-    TOLERANCE,
     WIDE_BLOCK,
     make_forward,
     make_functions,
@@ -35,10 +33,6 @@ STRIPS, LONG_STRIPS = (
 _LONG = 8
 #: Part of a batch's long pairs that may be left to a wider reach.
 _FEW_LONG_PAIRS = 0.03
-#: Work on a pair over its limit, as a multiple of that on a pair whose limit is its own rate: it takes several tries.
-_TRIES = 4
-#: What is left of a batch takes so many times as long as the batch, be it few pairs.
-_FEW_LEFT = 2
 #: A rate so little too high stays: the highest of few pairs is below that of many.
 _SLACK = 0.9
 #: Pairs for which there is to be room at a time: with fewer most of a GPU is idle, and what little is kept of a pair in
@@ -55,7 +49,7 @@ class BandsThenStrips(banded.Banded):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend). bands: diagonals of each band; without one there
     are no strips either.
 
-    rate: by which pairs are tried first, of affine_strips.RATES: about the best one for the batches of a call so far,
+    rate: by which pairs are tried first, of affine_rates.RATES: about the best one for the batches of a call so far,
     and until one is done for the call before. 0: not known yet.
     """
 
@@ -116,8 +110,7 @@ class BandsThenStrips(banded.Banded):
     def _away(self, longest):
         """Diagonals to each side of the final one that a path below the likely limit of such a pair may reach."""
         _, gap_open, gap_extend = self._triple
-        likely = TOLERANCE + (2 * longest * self.rate >> LETTER_BITS)
-        return max(0, likely - 2 * gap_open) // (2 * gap_extend) + 1
+        return max(0, likely_cost(2 * longest, self.rate) - 2 * gap_open) // (2 * gap_extend) + 1
 
     def filling_pairs(self, longest, level, traced):
         """See design.Design. Those with which a batch's strips fill half of a GPU: with CIGARs there is less room."""
@@ -139,7 +132,7 @@ class BandsThenStrips(banded.Banded):
         self._pairs += numbers
         self._batches += 1
         if self._pairs.any():
-            best = _best_rate(self._pairs, self._batches)
+            best = best_rate(self._pairs, self._batches)
             self.rate = self.rate if _SLACK * self.rate < best < self.rate else best
 
     def counts(self, level):
@@ -265,18 +258,6 @@ def _choices(fewest, reach):
 def _evenly(pairs, most):
     """Pairs to take at a time: at most so many, and as many each time."""
     return -(-pairs // -(-pairs // most))
-
-
-def _best_rate(pairs, batches):
-    """Of RATES, with which pairs like those so far take the least work; 0 where that is none.
-
-    pairs: int64[len(RATES)], of so many batches, by their own rate. Work on a pair grows as its limit does.
-    """
-    left, their_rates = (np.sum(of_each) - np.cumsum(of_each) for of_each in (pairs, pairs * RATES))
-    batches_with_any = np.minimum(1, left / batches)
-    work = np.multiply(RATES, pairs.sum()) * (1 + _FEW_LEFT * batches_with_any) + _TRIES * their_rates
-    best = int(np.argmin(work))
-    return RATES[best] if best < len(RATES) - 1 else 0
 
 
 def _capped(reach, longest):
