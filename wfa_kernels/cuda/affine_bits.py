@@ -25,7 +25,7 @@ pairs of 150 letters, 300 antidiagonals of one word: 2.3e11 operations, 14 ms of
 from functools import cache
 from types import SimpleNamespace
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH
@@ -34,13 +34,14 @@ from wfa_kernels.cuda.affine_forward import make_forward
 from wfa_kernels.cuda.affine_trace import BEGINS, REACHED, step_back
 from wfa_kernels.cuda.banded import even_band, letters_outside, put_before, put_rest
 from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.packing import matches_back
 
 #: Diagonals of a word.
 WORD = 64
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _code(codes, at, bit):
     """A side's two digits of one cell, from the word they stand in."""
     both = codes[at] >> uint64(bit & int32(31))
@@ -50,7 +51,7 @@ def _code(codes, at, bit):
 def _make_backward(words):
     """The way back of one pair, from its codes and its letters; see banded.make_kernel."""
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def backward(pattern, pattern_at, text, text_at, m, n, a, codes, at, runs, stop):
         end, run, gap = stop, uint32(0), uint32(0)
         v, h = m, n
@@ -88,20 +89,20 @@ def make_kernel(penalties, band, traced):
     mismatch, gap_open, gap_extend = cell.triple
     dearest = min(mismatch, gap_open + gap_extend)  # the least that a run other than of matches costs
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def lay(m, n):
         a = even_band(m, n, band)
         return a - ((n - m + a) & int32(1))
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def limit(m, n, a):
         return int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, band)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def words_of(m, n):
         return int64(m + n) * int64(2 * (band // WORD))
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def most_runs(score):
         return int32(2) * (score // int32(dearest)) + int32(1)
 

@@ -13,6 +13,7 @@ from numba import cuda, int32, uint32, uint64
 
 from wfa_kernels.affine_cell import digits, make_cell
 from wfa_kernels.cuda.bits import bit_at
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.instructions import make_circuit, make_funnel
 
 _FULL = "uint32(0xFFFFFFFF)"
@@ -56,7 +57,7 @@ class Chunk:
         exec("\n".join(self._source()), namespace)
         for name in ("first_state", "later_state", "top_edge", "no_edge", "edge_rise", "strip_rise", "load_state",
                      "save_state", "load_edge", "save_edge", "run"):  # fmt: skip
-            setattr(self, name, cuda.jit(device=True, inline="always")(namespace[name]))
+            setattr(self, name, inlined(namespace[name]))
 
     def _outputs(self):
         codes = ["left0", "left1", "above0", "above1"] if self.traced else []

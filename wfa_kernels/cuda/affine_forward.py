@@ -18,6 +18,7 @@ from numba import cuda, int32, uint32, uint64
 from wfa_kernels.affine_cell import digits, make_cell
 from wfa_kernels.cuda.bits import bit_at, bits_from
 from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.instructions import make_circuit, make_funnel
 from wfa_kernels.cuda.packing import LETTERS, letters_from
 
@@ -43,7 +44,7 @@ def make_forward(triple, words, traced):
         unique = f"affine cell {triple} {name}"
         namespace[name] = make_circuit(cell.gates, inputs, outputs, unique)
     exec(source(cells[0], words, traced), namespace)
-    return cuda.jit(device=True, inline="always")(namespace["forward"])
+    return inlined(namespace["forward"])
 
 
 def source(cell, words, traced):

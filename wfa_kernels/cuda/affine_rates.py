@@ -8,7 +8,9 @@ below, and the rate is taken with which such pairs take the least work.
 import math
 
 import numpy as np
-from numba import cuda, float32, int32, int64
+from numba import float32, int32, int64
+
+from wfa_kernels.cuda.device import inlined
 
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
@@ -24,14 +26,14 @@ _TRIES = 4
 _FEW_LEFT = 2
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def limit_by(rate, letters):
     """Cost below which pairs of so many letters are, most likely; no limit for rate 0."""
     likely = int64(TOLERANCE) + ((int64(letters) * int64(rate)) >> int64(LETTER_BITS))
     return int32(min(likely, int64(_NO_LIMIT))) if rate > int32(0) else int32(_NO_LIMIT)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def place_in_rates(score, letters):
     """Of the least of RATES by which such a pair is below its limit; rounding may give a neighbour."""
     more = float32(score + int32(1) - int32(TOLERANCE)) * float32(1 << (LETTER_BITS - _LOWEST_BITS))

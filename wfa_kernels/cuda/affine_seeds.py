@@ -33,7 +33,7 @@ from functools import cache
 from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cuda.compaction import sums_before
-from wfa_kernels.cuda.device import SIDE_BY_SIDE, named, simulated
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, inlined, named, simulated
 from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 
@@ -56,7 +56,7 @@ def bounds_of(longest):
     return -(-longest // LETTERS) + 2
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _place_of(low, high):
     """Bit of the table for the seed at the low end of two planes of letters."""
     ones = uint32((1 << SEED) - 1)
@@ -64,7 +64,7 @@ def _place_of(low, high):
     return uint32(key ^ uint32(key >> uint32(_TABLE_BITS))) & uint32((1 << _TABLE_BITS) - 1)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _enter(table, planes, at, length, thread):
     """Enter every seed of a sequence into the table, which is cleared before."""
     word = thread
@@ -83,7 +83,7 @@ def _enter(table, planes, at, length, thread):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _missing(table, planes, at, letters):
     """Number of a block's seeds, within its first ``letters``, that are not in the table."""
     low, high = letters_from(planes, at)
@@ -104,7 +104,7 @@ def make_seeds(price, gap_open):
     scores: int32[pairs]; words: uint32[...], of which each pair has ``part``; bounds: of each of its sequences.
     """
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def tell(table, sums, planes, at, length, words, end, thread):
         """Bounds of a sequence, up to the word before ``end``, from its last block on, by a table of the other one."""
         blocks, carried, done = (length + int32(LETTERS - 1)) >> int32(5), int32(0), int32(0)

@@ -60,7 +60,7 @@ from wfa_kernels.cuda.affine_seeds import price_of_a_seed
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import send_on
-from wfa_kernels.cuda.device import SIDE_BY_SIDE, is_hopper, named, simulated
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, inlined, is_hopper, named, simulated
 from wfa_kernels.cuda.packing import letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
@@ -81,45 +81,45 @@ ALL = _FAR
 _STRIPS_TOLD, _CHUNK_BITS = 1023, 21
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def reversed_letters(planes, at):
     """Two planes of 32 letters, the last one first."""
     low, high = letters_from(planes, at)
     return cuda.brev(low), cuda.brev(high)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def leftmost(strip, m, n, reach):
     """The chunk with which the staircase begins in a strip; below 0 it is not of the matrix."""
     return int32(strip - int32(reach) + (int32(n - m) >> int32(6)))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def strip_words(chunks, per_chunk):
     """Words that are kept of a strip: the records of its chunks, and the number of the last one."""
     return int32(chunks * int32(per_chunk) + int32(1))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _crossing(strip, chunk, final):
     """Row of the strip, before or behind it too, where diagonal ``final`` is in the chunk's first two steps."""
     return int32(int32(16) * int32(chunk - strip) - (int32(final) >> int32(1)))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _rows(strip, m, final):
     """Word with the rows of a strip where diagonal ``final`` is in the matrix, of m letters of the pattern."""
     first, stop = int32(-final - int32(CHUNK) * strip), int32(m - int32(CHUNK) * strip)
     return bits_from(first) & ~bits_from(stop)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _told(strip, chunk, ended):
     """One word for how far a strip is: its number (its last digits), its last chunk, whether it ends there."""
     return int32((strip & int32(_STRIPS_TOLD)) << int32(_CHUNK_BITS) | (chunk << int32(1)) | int32(ended))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _progress(told, strip):
     """(last chunk that is done of a strip, whether it ends there); -1 before the first, and no limit for no strip."""
     chunk, ended = int32(-1), False
@@ -146,7 +146,7 @@ def make_functions(penalties, traced):
     load_edge, top_edge, no_edge = chunk.load_edge, chunk.top_edge, chunk.no_edge
     rise_at = len(chunk.edges)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def limit(m, n, reach):
         shift = (n - m) >> int32(6)
         a, b = int32(32) * (reach - shift), int32(32) * (reach + shift) + int32(1)
@@ -157,7 +157,7 @@ def make_functions(penalties, traced):
             certain = int32(_FAR)
         return certain
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def edge_above(words, strip, c, done, above):
         edge = no_edge()
         if strip == int32(0):
@@ -183,11 +183,11 @@ def _make_pruning(triple, rise_at):
     """
     _, gap_open, gap_extend = triple
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def border(length):
         return int32(0) if length == int32(0) else int32(int32(gap_open) + int32(gap_extend) * length)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def corner_above(words, strip, c, done, above):
         risen = int32(_UNKNOWN)
         if strip == int32(0):
@@ -198,7 +198,7 @@ def _make_pruning(triple, rise_at):
             risen = int32(_BEYOND)
         return risen
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def leaves(risen, away, bound):
         return away >= int32(0) and risen >= int32(0) and int32(risen + int32(gap_extend) * away) >= bound
 
@@ -213,7 +213,7 @@ def _make_turn(penalties, traced):
     run, save_state, save_edge = chunk.run, chunk.save_state, chunk.save_edge
     edge_rise, strip_rise = chunk.edge_rise, chunk.strip_rise
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def turn(state, edge, letters, last, own, strip, c, begun, outside, m, final, words, here, risen, risen_above):
         """(state, score on the final diagonal, H at the lower left corner of the chunk).
 
@@ -303,7 +303,7 @@ def _make_strips(penalties, traced, windowed, block):
     first_state, later_state = chunk.first_state, chunk.later_state
     both_rings = 2 * block  # of each group its threads and one more; Numba takes array sizes by name only
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def place_of(strip, begin, at, size, kept_size, keep_bits, kept, rest):
         """Where the record of a strip begins, behind the bounds."""
         found = uint64(0)
@@ -318,7 +318,7 @@ def _make_strips(penalties, traced, windowed, block):
             found = uint64(rest) + uint64(uint32(at)) * uint64(size)
         return found
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def strips_of_pairs(
         pattern, text, pairs, shape, place, queues, level, after, first, count, threads, reach, rate, scores,
         words, part, bounds, begin, stop, keep_bits, source, kept, rest,

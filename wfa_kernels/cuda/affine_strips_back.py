@@ -17,7 +17,7 @@ from wfa_kernels.cuda.affine_strips import BLOCK, CHUNK, leftmost, make_function
 from wfa_kernels.cuda.affine_trace import step_back
 from wfa_kernels.cuda.banded import put_before, put_rest
 from wfa_kernels.cuda.compaction import reserve
-from wfa_kernels.cuda.device import SIDE_BY_SIDE, named
+from wfa_kernels.cuda.device import SIDE_BY_SIDE, inlined, named
 from wfa_kernels.cuda.packing import letters_from, matches_back
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 
@@ -27,12 +27,12 @@ _CODES = 4 * CHUNK * BLOCK  # Numba takes array sizes by name only
 STATE = 6
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _code(low, high, row):
     return int32((low >> uint32(row)) & uint32(1)) | int32(((high >> uint32(row)) & uint32(1)) << uint32(1))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _step(codes, thread, row, column, gap):
     """(operation taken from a cell outside or inside a gap, 0 where a gap begins here; the gap that one is in then)."""
     at = uint32((column + row) & int32(31)) * uint32(4 * BLOCK) + uint32(thread)
@@ -41,7 +41,7 @@ def _step(codes, thread, row, column, gap):
     return step_back(left, above, gap)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _place(v, h):
     """(strip, row of it, chunk) of the last cell of prefixes of v and h letters."""
     strip, row = (v - int32(1)) >> int32(5), (v - int32(1)) & int32(31)
@@ -59,7 +59,7 @@ def _make_again(penalties, windowed):
     chunk = make_chunk(shared_by.cell.triple, True)
     run, load_state = chunk.run, chunk.load_state
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def again(pattern, pattern_at, text, text_at, m, n, strip, c, reach, words, base, codes, thread, begin, source):
         t0, t1 = uint32(0), uint32(0)
         if c > int32(0):
@@ -135,7 +135,7 @@ def _make_way_back(penalties, windowed):
     least = min(mismatch, gap_open + gap_extend)  # that a run other than of matches costs
     unit, compute_again = cell.divisor, _make_again(penalties, windowed)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def way_back(
         pattern, text, pairs, shape, place, queues, level, first, count, reach, scores, runs_at, counts, runs, words,
         part, bounds, begin, starts, source, rest, so_far,

@@ -1,14 +1,15 @@
 """The way back through codes of cells (see affine_cell.Cell), for every kernel of gap-affine alignment."""
 
-from numba import cuda, int32, uint32
+from numba import int32, uint32
 
 from wfa_kernels.cigar import DELETION, INSERTION, MISMATCH
+from wfa_kernels.cuda.device import inlined
 
 #: Codes of a side.
 REACHED, BEGINS = 0, 3
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def step_back(left, above, gap):
     """(the operation taken from a cell with these codes, 0 where the gap that one is in begins here; the gap, or 0)."""
     taken = gap

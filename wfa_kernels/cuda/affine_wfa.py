@@ -32,7 +32,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from wfa_kernels.cuda.affine_wfa_ranges import back, make_ranges, make_reduction, shared_words
 from wfa_kernels.cuda.affine_wfa_trace import leave_chain, push
 from wfa_kernels.cuda.compaction import send_on
-from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.device import inlined, named
 from wfa_kernels.cuda.edit_wfa import INSERTED, REPLACED, UNREACHED
 from wfa_kernels.cuda.packing import matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
@@ -55,7 +55,7 @@ def rows(triple, heuristic=None):
     return ring + 2 * gap_ring
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def take(memory, shared, thread):
     """The next number of the pool, for all threads of the block; the BT-buffer is empty again."""
     cuda.syncthreads()
@@ -66,13 +66,13 @@ def take(memory, shared, thread):
     return shared[0]
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _inside(h, limit):
     """The offset, if there is such a cell on its diagonal."""
     return h if int32(0) <= h <= limit else int32(UNREACHED)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _coded(h, code, bits):
     """An offset with a code in its low bits, so that the greatest of several tells where it came from."""
     return int32(int32(h << int32(bits)) | int32(code))
@@ -84,14 +84,14 @@ def make_access(wide):
     Numba takes no care of the sign of unsigned indices, which saves four instructions an access.
     """
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def read(chip, memory, where, row, k):
         central, width, reach, far_width, first = where
         if wide and abs(k) > central:
             return memory[uint64(first) + uint64(uint32(row * far_width + reach + k))]
         return chip[uint32(row * width + central + k)]
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def write(chip, memory, where, row, k, value):
         central, width, reach, far_width, first = where
         if wide and abs(k) > central:
@@ -112,13 +112,13 @@ def make_next(triple, read, write, traced, heuristic):
     every, gap_ring = rows(triple, heuristic), rings(triple, heuristic)[1]
     reduced = isinstance(heuristic, WavefrontReduction)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def offset(chip, memory, where, row, k, lowest, highest):
         if k < lowest or k > highest:
             return int32(UNREACHED)
         return read(chip, memory, where, row, k)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def opener(chip, memory, where, row, gap_row, k, lowest, highest):
         """M, where no gap of that row's kind has just ended, if wavefronts are cut (see WavefrontReduction)."""
         h = offset(chip, memory, where, row, k, lowest, highest)
@@ -126,7 +126,7 @@ def make_next(triple, read, write, traced, heuristic):
             h = int32(UNREACHED)
         return h
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def pushed(chip, memory, where, source, row, k, operation, buffer, first, capacity, shared):
         """The BT-block of a source, (row, diagonal), with an operation more becomes that of a cell."""
         block = read(chip, memory, where, int32(source[0] + int32(every)), source[1])
@@ -136,7 +136,7 @@ def make_next(triple, read, write, traced, heuristic):
         write(chip, memory, where, int32(row + int32(2 * every)), k, previous)
         return fits
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def next_cells(
         chip, memory, where, sources, here, s, k, m, n, pattern, pattern_at, text, text_at, buffer, first, capacity,
         shared,
@@ -185,7 +185,7 @@ def make_sources(triple, heuristic, before):
     x, o, e = triple
     ring, gap_ring = rings(triple, heuristic)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def sources(shared, s, slot, gap_slot, m, n):
         low_x, high_x = before(shared, s, slot, x, m, n)
         low_o, high_o = before(shared, s, slot, o + e, m, n)

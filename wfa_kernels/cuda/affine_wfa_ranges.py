@@ -11,6 +11,7 @@ lowest and the highest diagonal of each row of M.
 
 from numba import cuda, int32, uint32
 
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 
 _NEAREST, _LOWEST, _HIGHEST, _NEAR_LOWEST, _NEAR_HIGHEST, _SPANS = range(2, 8)
@@ -25,7 +26,7 @@ def shared_words(ring, heuristic):
     return _SPANS + 2 * ring if isinstance(heuristic, WavefrontReduction) else 2
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def back(slot, distance, ring):
     """Row of a ring ``distance`` scores before row ``slot``."""
     return int32(slot - distance) if slot >= distance else int32(int32(slot - distance) + ring)
@@ -45,7 +46,7 @@ def _computed(triple, heuristic):
     banded = isinstance(heuristic, StaticBand)
     width = min(heuristic.width, _WIDEST) if banded else 0
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def here(shared, s, slot, m, n):
         far = int32(0)
         if s >= int32(o + e):
@@ -58,7 +59,7 @@ def _computed(triple, heuristic):
             hi = min(hi, int32(max(int32(0), int32(n - m)) + int32(width)))
         return lo, hi
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def before(shared, s, slot, distance, m, n):
         return here(shared, s - distance, slot, m, n)
 
@@ -68,12 +69,12 @@ def _computed(triple, heuristic):
 def _kept(triple, ring):
     x, o, e = triple
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def before(shared, s, slot, distance, m, n):
         at = int32(int32(_SPANS) + int32(int32(2) * back(slot, int32(distance), int32(ring))))
         return shared[at], shared[at + int32(1)]
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def here(shared, s, slot, m, n):
         low_x, high_x = before(shared, s, slot, x, m, n)
         low_o, high_o = before(shared, s, slot, o + e, m, n)
@@ -95,7 +96,7 @@ def make_reduction(ring, heuristic, read):
     """
     min_length, max_distance = heuristic.min_length, heuristic.max_distance
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def empty(shared, thread, threads):
         at = int32(int32(_SPANS) + int32(int32(2) * thread))
         while at < int32(_SPANS + 2 * ring):
@@ -103,7 +104,7 @@ def make_reduction(ring, heuristic, read):
             at = int32(at + int32(2) * threads)
         cuda.syncthreads()
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def put(shared, slot, lo, hi, final, thread):
         if thread == int32(0):
             at = int32(int32(_SPANS) + int32(int32(2) * slot))
@@ -111,7 +112,7 @@ def make_reduction(ring, heuristic, read):
             shared[_NEAREST], shared[_LOWEST], shared[_HIGHEST] = int32(_FAR), int32(_FAR), int32(-_FAR)
             shared[_NEAR_LOWEST] = shared[_NEAR_HIGHEST] = final
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def find_nearest(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads):
         nearest, lowest, highest, k = int32(_FAR), int32(_FAR), int32(-_FAR), int32(lo + thread)
         while k <= hi:
@@ -126,7 +127,7 @@ def make_reduction(ring, heuristic, read):
             cuda.atomic.max(shared, _HIGHEST, highest)
         cuda.syncthreads()
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def find_near(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads):
         furthest, k = int32(shared[_NEAREST] + int32(max_distance)), int32(lo + thread)
         lowest, highest = int32(_FAR), int32(-_FAR)
@@ -140,7 +141,7 @@ def make_reduction(ring, heuristic, read):
             cuda.atomic.max(shared, _NEAR_HIGHEST, highest)
         cuda.syncthreads()
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def reduce(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads):
         if int32(hi - lo) >= int32(min_length - 1):
             find_nearest(chip, memory, where, shared, slot, lo, hi, m, n, thread, threads)

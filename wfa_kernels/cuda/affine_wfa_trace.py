@@ -14,6 +14,7 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from wfa_kernels.cigar import MATCH
 from wfa_kernels.cuda.banded import put_run, write_run
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.edit_wfa import REPLACED, put_operation
 from wfa_kernels.cuda.packing import matches_on
 from wfa_kernels.cuda.queues import lengths_of
@@ -24,7 +25,7 @@ OPERATIONS = 16
 _FULL = 1 << (2 * OPERATIONS - 2)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def push(block, previous, operation, buffer, first, capacity, used):
     """Append an operation to a BT-block: (block, number of the block before, whether the BT-buffer had room).
 
@@ -44,7 +45,7 @@ def push(block, previous, operation, buffer, first, capacity, used):
     return int32(block), int32(previous), fits
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def leave_chain(block, previous, m, n, queues, runs, buffer, first):
     """Reserve room for the runs of a pair, with the blocks of its last cell at the end: (its start, operations)."""
     count = (int32(33) - int32(cuda.clz(uint32(block)))) >> int32(1)
@@ -66,7 +67,7 @@ def leave_chain(block, previous, m, n, queues, runs, buffer, first):
     return start, count
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _room(operations, m, n):
     """Most runs of so many operations."""
     return min(int32(2) * operations + int32(1), m + n)

@@ -9,7 +9,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from wfa_kernels.cigar import DELETION, INSERTION
 from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
 from wfa_kernels.cuda.design import Design
-from wfa_kernels.cuda.device import named
+from wfa_kernels.cuda.device import inlined, named
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
@@ -18,13 +18,13 @@ _BLOCKS = 1056
 FILLING_PAIRS = _BLOCKS * THREADS
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def even_band(m, n, band):
     """a: the band of ``band`` diagonals, from -a on, lies evenly about diagonals 0 and n - m."""
     return (int32(band - 1) - (n - m)) >> int32(1)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def letters_outside(m, n, a, band):
     """Letters in gaps, at the least, of a path that leaves the band at either side (Ukkonen 1985)."""
     below = int32(2) * a + int32(2) + (n - m)
@@ -32,7 +32,7 @@ def letters_outside(m, n, a, band):
     return min(below, above)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def write_run(runs, at, run, backward):
     """Write a run, (operation, length) in one word, 0 for none, before or at ``at``; where the next one goes."""
     if run != uint32(0):
@@ -45,7 +45,7 @@ def write_run(runs, at, run, backward):
     return at
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def put_run(runs, at, run, operation, length, backward):
     """Let ``length`` letters of an operation join the open run, or end it, which is then written; (at, the open run).
 
@@ -60,13 +60,13 @@ def put_run(runs, at, run, operation, length, backward):
     return at, run
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def put_before(runs, at, run, operation, length):
     """put_run on the way back."""
     return put_run(runs, at, run, operation, length, True)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def put_rest(runs, at, run, v, h):
     """Write the gap that is left at the beginning, and the open run; where the pair's runs begin."""
     at, run = put_before(runs, at, run, uint32(DELETION), v)

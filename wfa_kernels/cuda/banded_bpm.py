@@ -43,6 +43,7 @@ from wfa_kernels.cuda import banded
 from wfa_kernels.cuda.banded import even_band, letters_outside, put_before, put_rest
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import THREADS
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.packing import LETTERS, funnel, letters_from
 
 #: Diagonals of the bands, in the order in which a pair tries them.
@@ -55,14 +56,14 @@ _NEAR_WORDS = LETTERS * THREADS  # Numba takes array sizes by name only
 def make_column(words):
     """Device functions for a band of so many words: (lines, column)."""
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def lines(raw, shift, line_0, line_1):
         """Both planes of the letters of raw, uint64[words + 2], from letter shift < 32 on: uint32[words + 1] each."""
         for w in range(words + 1):
             line_0[w] = funnel(uint32(raw[w]), uint32(raw[w + 1]), shift)
             line_1[w] = funnel(uint32(raw[w] >> uint64(32)), uint32(raw[w + 1] >> uint64(32)), shift)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def column(line_0, line_1, j, text_0, text_1, above, differ, flat, across, plus, minus):
         """Compute column j of the 32 that the lines are for: the complement of X, D0, HP, VP, VN, uint32[words] each.
 
@@ -97,7 +98,7 @@ def make_forward(band, traced):
     words_1, words_2 = words + 1, words + 2  # Numba takes array sizes by name only
     lines, column = make_column(words)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def forward(pattern, pattern_at, text, text_at, m, n, a, limit, marks, mark):
         """The score within the band. Leaves the marks."""
         b = int32(band - 1) - a
@@ -154,7 +155,7 @@ def make_forward(band, traced):
 def make_pick(words):
     """Device function: word ``chosen`` of the first ``words`` of a vector that is in registers, the last if beyond."""
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def pick(vector, chosen):
         word = vector[words - 1]
         for w in range(words - 1):
@@ -169,7 +170,7 @@ def make_pick_letters(words):
     """Device function: the two words from bit ``places`` < 32 of word ``chosen`` of a line on, where it has so many."""
     pick = make_pick(words + 1)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def pick_letters(line, chosen, places):
         middle = pick(line, chosen + int32(1))
         low = funnel(pick(line, chosen), middle, places)
@@ -185,7 +186,7 @@ def make_backward(band):
     lines, column = make_column(words)
     pick, pick_letters = make_pick(words), make_pick_letters(words)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def backward(pattern, pattern_at, text, text_at, m, n, a, marks, mark, runs, stop):
         """Where the pair's runs begin: they end before ``stop``."""
         near = cuda.shared.array(_NEAR_WORDS, uint32)
@@ -260,19 +261,19 @@ def make_backward(band):
 def make_kernel(band, traced):
     """The kernel of one band; see banded.make_kernel. band: diagonals, a multiple of 32."""
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def lay(m, n):
         return even_band(m, n, band)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def limit(m, n, a):
         return letters_outside(m, n, a, band)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def words(m, n):
         return int64((n + int32(LETTERS - 1)) >> int32(5)) * int64(band // 32)
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def most_runs(score):
         return int32(2) * score + int32(1)
 

@@ -5,7 +5,7 @@ Each block serves THREADS consecutive pairs, one a thread.
 
 from numba import cuda, int32, int64, uint32, uint64
 
-from wfa_kernels.cuda.device import simulated
+from wfa_kernels.cuda.device import inlined, simulated
 from wfa_kernels.cuda.packing import any_odd
 from wfa_kernels.result import NO_SCORE
 
@@ -17,7 +17,7 @@ ODD = NO_SCORE - 1
 _PLACES, _SCAN_PLACES = 2 * THREADS, 2 * SCAN_THREADS  # Numba takes array sizes by name only
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def sums_before(shared, value, thread, threads):
     """Sum of the values of the threads before this one in its block (Hillis and Steele); all threads must call it.
 
@@ -43,7 +43,7 @@ def record_words(bits):
     return 2 + THREADS * 2 * bits // 32
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _lengths(records, at, thread, bits):
     """(m, n) of a thread's pair; the lengths of its block begin ``at``."""
     if bits == 32:
@@ -96,13 +96,13 @@ def place_pairs(
             send_on(queues, queues.shape[0] - 2, i)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def send_on(queues, level, i):
     """Let a pair wait for another kernel."""
     queues[level + 1, cuda.atomic.add(queues, (0, level), 1)] = i
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def reserve(queues, wanted, shared, thread):
     """First of ``wanted`` CIGAR elements kept for this thread; all threads of the block must call it.
 

@@ -26,7 +26,7 @@ from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 from wfa_kernels.cuda.banded import put_run, write_run
 from wfa_kernels.cuda.compaction import THREADS, reserve, send_on
 from wfa_kernels.cuda.design import Design
-from wfa_kernels.cuda.device import named, simulated
+from wfa_kernels.cuda.device import inlined, named, simulated
 from wfa_kernels.cuda.packing import LETTERS, MAX_LENGTH, letters_from, matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.designs import PAPER_KERNELS
@@ -44,7 +44,7 @@ INSERTED, REPLACED, DELETED = 1, 2, 3
 _QUEUE_BLOCKS = 2112
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def compute_next(offsets, old, here, m, n, k):
     """(offset before it is extended, or UNREACHED; operation) of diagonal k, at ``here``, from the old wavefront."""
     best = (offsets[old + here - int32(1)] + int32(1)) << int32(2) | int32(INSERTED)
@@ -56,7 +56,7 @@ def compute_next(offsets, old, here, m, n, k):
     return h, best & int32(3)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _append(vectors, words, width, new, old, here, operation, e):
     """Backtrace vector of a diagonal: that of the diagonal it came from, and its own operation as number e - 1."""
     source = here + operation - int32(REPLACED)
@@ -67,7 +67,7 @@ def _append(vectors, words, width, new, old, here, operation, e):
         vectors[words * new + w * width + here] = vector
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _load(packed, first, planes, at, length, thread, threads):
     """Bring a sequence into shared memory, from word ``first`` on and from bit 0 of it."""
     for w in range(thread, (length + int32(LETTERS - 1)) // int32(LETTERS) + 1, threads):
@@ -140,7 +140,7 @@ def make_kernel(limit, traced):
     return named(edit_wfa_E, f"{limit}" + ("_traced" if traced else ""))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def put_operation(runs, at, run, operation, h, k):
     """Add one operation of a backtrace to the runs; (at, the open run, offset and diagonal behind it)."""
     taken = uint32(MISMATCH)

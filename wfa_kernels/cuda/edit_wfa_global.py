@@ -21,6 +21,7 @@ from wfa_kernels.cigar import MATCH
 from wfa_kernels.cuda import device, memory
 from wfa_kernels.cuda.banded import put_run, write_run
 from wfa_kernels.cuda.compaction import send_on
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.edit_wfa import REPLACED, UNREACHED, compute_next, put_operation
 from wfa_kernels.cuda.packing import matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
@@ -33,7 +34,7 @@ _MOST_BYTES = 4 << 30
 _BORDER = 2
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _write_border(offsets, centre, e):
     """What the next wavefront reads beyond both ends of this one is unreached."""
     for outer in range(1, _BORDER + 1):
@@ -41,7 +42,7 @@ def _write_border(offsets, centre, e):
         offsets[centre + int64(e) + outer] = int32(UNREACHED)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _way_back(pattern, pattern_at, text, text_at, m, n, score, room, operations, cells, runs, start):
     """Write the runs of a pair from ``start`` on; where they end.
 

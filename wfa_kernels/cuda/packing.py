@@ -10,6 +10,8 @@ as long as it does not believe what it reads there. Only A, C, G and T have a co
 
 from numba import cuda, int32, int64, uint32, uint64
 
+from wfa_kernels.cuda.device import inlined
+
 #: Letters of one word.
 LETTERS = 32
 #: Words before the first letter and behind the last one: a band of 256 diagonals and the words at hand reach as far.
@@ -24,7 +26,7 @@ PACK_THREADS = 256
 _WORDS = 4  # uint64 words of ASCII in 32 letters
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def funnel(low, high, shift):
     """The low word of (high, low) shifted right by shift < 32.
 
@@ -34,7 +36,7 @@ def funnel(low, high, shift):
     return uint32(((uint64(high) << uint64(32)) | uint64(low)) >> uint64(shift))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _odd_bytes(four):
     """Nonzero in the bytes that are none of A, C, G, T."""
     bit_0 = (four >> uint32(1)) & uint32(0x01010101)
@@ -44,13 +46,13 @@ def _odd_bytes(four):
     return (four & uint32(0xF9F9F9F9)) ^ uint32(0x41414141) ^ t ^ (t << uint32(4))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _nibble(bits):
     """Bits 0, 8, 16 and 24, all others clear, as bits 0 to 3: no two terms of the product meet in a bit."""
     return uint32((uint64(bits) * uint64(0x10204080)) >> uint64(28)) & uint32(15)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def _pack_word(letters, w, planes, odd, first):
     """Pack 32 letters into word ``first`` + w; whether one of them has no code."""
     plane_0, plane_1, strange = uint32(0), uint32(0), uint32(0)
@@ -91,7 +93,7 @@ def pack_letters(
         flag[0] = batch
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def letters_from(planes, at):
     """(plane 0, plane 1) of the 32 letters from place ``at`` on."""
     word, shift = int64(at) >> int64(5), uint32(at) & uint32(31)
@@ -100,7 +102,7 @@ def letters_from(planes, at):
     return plane_0, funnel(uint32(low >> uint64(32)), uint32(high >> uint64(32)), shift)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def differences(pattern, pattern_at, text, text_at):
     """Bit q tells whether the letters pattern_at + q and text_at + q differ, for 32 of them."""
     left_0, left_1 = letters_from(pattern, pattern_at)
@@ -109,7 +111,7 @@ def differences(pattern, pattern_at, text, text_at):
     return uint32((left_0 ^ right_0) | (left_1 ^ right_1))
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def matches_on(pattern, pattern_at, text, text_at, most):
     """Number of equal letters, up to ``most``, from these places on."""
     run, step = int32(0), int32(LETTERS)
@@ -121,7 +123,7 @@ def matches_on(pattern, pattern_at, text, text_at, most):
     return min(run, most)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def matches_back(pattern, pattern_end, text, text_end, most):
     """Number of equal letters, up to ``most``, that end before these places."""
     run, step = int32(0), int32(LETTERS)
@@ -132,7 +134,7 @@ def matches_back(pattern, pattern_end, text, text_end, most):
     return min(run, most)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def any_odd(odd, at, length):
     """Whether a letter of the sequence has no code."""
     found = uint32(0)

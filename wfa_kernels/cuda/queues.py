@@ -3,12 +3,13 @@
 queues, shape: see compaction.place_pairs. level: of the kernel; below 0 it takes all pairs but those of the host.
 """
 
-from numba import cuda, int32, int64, uint64
+from numba import int32, int64, uint64
 
 from wfa_kernels.cuda.compaction import ODD
+from wfa_kernels.cuda.device import inlined
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def waiting_pairs(queues, level, pairs):
     """Number of pairs to take."""
     waiting = int64(pairs)
@@ -17,7 +18,7 @@ def waiting_pairs(queues, level, pairs):
     return waiting
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def pair_at(queues, level, at, scores):
     """(the pair in place ``at`` of those to take, whether it is not the host's)."""
     i = int32(at)
@@ -26,7 +27,7 @@ def pair_at(queues, level, at, scores):
     return i, level >= 0 or scores[i] != int32(ODD)
 
 
-@cuda.jit(device=True, inline="always")
+@inlined
 def lengths_of(shape, i):
     """(letters of the pattern, letters of the text) of a pair."""
     both = shape[i]

@@ -14,6 +14,7 @@ import numpy as np
 from numba import cuda, int32, int64
 
 from wfa_kernels.cuda import device
+from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.instructions import make_clock, make_processor
 from wfa_kernels.cuda.memory import device_array
 
@@ -123,7 +124,7 @@ def stamped(kernel):
         "    note_end(warp_end, first_warp)",
     ])  # fmt: skip
     note_begin, note_end = _make_notes()
-    run_kernel = cuda.jit(device=True, inline="always")(function)
+    run_kernel = inlined(function)
     namespace = {"note_begin": note_begin, "note_end": note_end, "run_kernel": run_kernel}
     exec(source, namespace)
     kept = () if device.simulated() else ("max_registers", "shared_memory_carveout")
@@ -135,18 +136,18 @@ def _make_notes():
     """Device functions that note a warp's begin and its end."""
     clock, processor_here = make_clock(), make_processor()
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def row(first):
         warps = (cuda.blockDim.x + int32(WARP - 1)) // int32(WARP)
         return int64(first) + int64(cuda.blockIdx.x) * int64(warps) + int64(cuda.threadIdx.x // int32(WARP))
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def note_begin(begin, processor, first):
         if cuda.threadIdx.x % int32(WARP) == int32(0):
             begin[row(first)] = clock()
             processor[row(first)] = processor_here()
 
-    @cuda.jit(device=True, inline="always")
+    @inlined
     def note_end(end, first):
         cuda.atomic.max(end, row(first), clock())
 
