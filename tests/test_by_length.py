@@ -58,6 +58,12 @@ def test_an_order_for_pairs_of_very_different_lengths_only():
     assert by_length.longest_first(same_length()) is None
 
 
+def test_lengths_of_short_pairs_are_not_looked_at(monkeypatch):
+    """Of 10M that takes 4 ms, a tenth of a call."""
+    monkeypatch.setattr(by_length, "_most_letters", lambda *sides: pytest.fail("looked for the longest"))
+    assert by_length.longest_first(same_length(150, 150, 150, 400)) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "penalties"), [("pageable", (2, 3, 1)), ("pinned", (4, 6, 2))])
 @pytest.mark.parametrize("scope", ["cigar", "score"])
