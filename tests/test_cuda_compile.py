@@ -117,8 +117,9 @@ KINDS = (False, True, "back")
 NAMES += tuple(f"{name}{window}_{kind}" for name in STRIPS for window in ("", "_window") for kind in KINDS)
 NAMES += tuple(f"{name}_wide_{traced}" for name in STRIPS for traced in (False, True))
 NAMES += ("seeds", "global_False", "global_True", "wfa_band", "wfa_reduction")
-#: Five seconds and more on a slow core.
+#: Those of several seconds, and those that are much like others: the quick tests compile the others.
 LONG_TO_COMPILE = {name for name in NAMES if name.startswith(("affine_192", "affine_384", "wfa_reduction"))}
+LONG_TO_COMPILE |= {name for name in NAMES if name.startswith("edit_strips") or "_wide" in name or "_window" in name}
 #: Registers of a thread: with 64 a processor has 1024 threads; wider bands keep more at hand and settle for fewer.
 MOST_REGISTERS = {
     "band_128": 128,
