@@ -1,7 +1,9 @@
 """The CUDA kernels assemble for real GPUs, without one, and stay in their registers."""
 
+import hashlib
 import re
 import subprocess
+import sys
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -12,6 +14,7 @@ import pytest
 
 #: Penalties of the papers' affine tables, and the bands of the kernels for them.
 AFFINE, AFFINE_BANDS = (2, 3, 1), (64, 128, 192, 384)
+ROOT = Path(__file__).parents[1]
 STRIPS = {"strips": AFFINE, "edit_strips": (1, 0, 1)}
 
 
@@ -179,6 +182,28 @@ def cache_key(kernel):
     from numba.cuda.serialize import dumps
 
     return dumps([cell.cell_contents for cell in kernel.py_func.__closure__ or ()])
+
+
+#: A process that has made so many types of Numba before.
+_ALL_KEYS = """
+import sys
+from numba import types
+from tests import test_cuda_compile as compiled
+made_before = [types.UniTuple(types.uint64, count) for count in range(int(sys.argv[1]))]
+print(compiled.keys_of_all())
+"""
+
+
+def keys_of_all():
+    """{name: digest of its cache_key} of every kernel there is."""
+    return {name: hashlib.sha256(cache_key(kernel)).hexdigest()[:8] for name, (kernel, _) in kernels().items()}
+
+
+def test_another_process_finds_every_kernel_in_numbas_cache():
+    commands = [[sys.executable, "-c", _ALL_KEYS, made_before] for made_before in ("0", "50")]
+    one, other = (subprocess.run(command, capture_output=True, text=True, cwd=ROOT) for command in commands)
+    assert one.returncode == 0, one.stderr
+    assert one.stdout == other.stdout
 
 
 def check(said, most_registers):

@@ -1,7 +1,8 @@
 """Single instructions, and circuits of them, for kernels: they compile faster and better than Python's operators.
 
-LLVM's types are made where they are used: they change with their use, and Numba's cache of compiled kernels, which
-knows a kernel by all that it refers to, would not find one again that refers to them.
+Types, LLVM's and Numba's, are made where they are used: LLVM's change with their use, Numba's have a number each, in
+the order in which they are made, and Numba's cache of compiled kernels, which knows a kernel by all that it refers to,
+would not find one again that refers to them.
 """
 
 import time
@@ -122,9 +123,9 @@ def _intrinsic(gates, inputs, outputs, name):
     from numba import types
     from numba.cuda.extending import intrinsic
 
-    signature = types.UniTuple(types.uint32, len(outputs))(types.UniTuple(types.uint32, len(inputs)))
-
     def typed(typing_context, words):
+        signature = types.UniTuple(types.uint32, len(outputs))(types.UniTuple(types.uint32, len(inputs)))
+
         def generate(context, builder, signature, arguments):
             word = ir.IntType(32)
             known = {ZERO: word(0), ONE: word(_WORD)}
