@@ -75,6 +75,12 @@ def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
     assert not cells(make("thesis_tab9", [], peers=peers), source="external")
 
 
+def test_a_program_with_external_figures_that_no_race_has_has_no_line_of_a_host(make):
+    out = make("thesis_tab1", [measurement(gpu="Some GPU")], peers=[PEER])
+    theirs = [cell for cell in cells(out, scope="cigar") if cell["row"].startswith("eWFA-GPU")]
+    assert {cell["source"] for cell in theirs} == {"paper", "external"}
+
+
 def test_an_external_figure_that_was_not_taken_says_so(make, tmp_path):
     peer = yaml.safe_load(PEER.read_text())
     del peer["times"]["uniform_300_e5"]

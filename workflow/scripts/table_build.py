@@ -38,8 +38,9 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
     for row in rows:
         if row.paper_row:
             lines.append(_paper_line(layout, row, values))
-        lines.extend(table_peers.lines(layout, row, peers))
-        for source, host in hosts + here:
+        outside = table_peers.lines(layout, row, peers)
+        lines.extend(outside)
+        for source, host in _places(row, ours, experiment, hosts, here, outside):
             has_gpu, own_wires = host in gpu_hosts, wires[source, host]
             if row.tool == table_floor.FLOOR:
                 lines.append(table_floor.line(row, source, host, layout.columns, own_wires, has_gpu))
@@ -48,8 +49,19 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
             lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
-    outside = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
-    return Table(layout, lines, outside + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
+    told = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
+    return Table(layout, lines, told + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
+
+
+def _places(row, measurements, experiment, hosts, here, outside):
+    """Hosts, (source, host), with a line in the row: those that raced its tool, else one to say that no race has it.
+
+    outside: the row's lines of external figures, which say that themselves.
+    """
+    if row.tool in (*experiment["tools"], table_floor.FLOOR):
+        return hosts + here
+    raced = {(m["source"], m["host"]) for m in measurements if row_tool(m) == row.tool}
+    return [place for place in hosts + here if place in raced] or ([] if outside else here[:1])
 
 
 def row_tool(record):
@@ -206,10 +218,10 @@ def _what_was_answered(cell):
 
 def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     """(a few words, a sentence) on a cell for which there is no measurement."""
-    if row.device == "GPU" and not has_gpu:
-        return "no GPU", "not measured on a host without one"
     if row.tool not in experiment["tools"]:
         return "not raced yet", "no race has this tool yet"
+    if row.device == "GPU" and not has_gpu:
+        return "no GPU", "not measured on a host without one"
     if row.scope not in experiment["scopes"]:
         return "not raced yet", f"no race asks for scope {row.scope} yet"
     if row.tool in lane.get("narrow", {}).get(layout.id, {}).get("without", ()) and source == "here":
