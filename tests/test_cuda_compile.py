@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
 #: Penalties of the papers' affine tables, and the bands of the kernels for them.
 AFFINE, AFFINE_BANDS = (2, 3, 1), (64, 128, 192, 384)
-ROOT = Path(__file__).parents[1]
 STRIPS = {"strips": AFFINE, "edit_strips": (1, 0, 1)}
 
 

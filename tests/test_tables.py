@@ -205,6 +205,13 @@ def test_a_tool_that_no_race_has_has_one_line_that_says_so(make):
     assert line["status"] == "not raced yet: no race has this tool yet"
 
 
+def test_a_tool_that_no_race_has_any_more_has_the_lines_of_hosts_that_raced_it(make):
+    recorded = measurement(source="recorded", host="h200", race_id="r2", gpu="Some GPU", tool="ewfa-gpu")
+    out = make("thesis_tab1", [measurement(), recorded])
+    theirs = cells(out, row="eWFA-GPU", scope="cigar", dataset="uniform_150_e5")
+    assert [(cell["source"], cell["status"]) for cell in theirs[1:]] == [("recorded", "ok")]
+
+
 @pytest.mark.parametrize("doubt", ["stale", "older_way"])
 def test_a_race_of_the_checkouts_sources_and_procedure_is_shown_before_a_larger_outdated_one(make, doubt):
     stale = measurement(race_id="r2", lane="lite", pairs=10**6, pairs_total=10**6, **{doubt: True})
