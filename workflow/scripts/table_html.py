@@ -19,12 +19,12 @@ STYLE = """
 .wb { font: 14px/1.45 system-ui, "Segoe UI", "DejaVu Sans", Arial, sans-serif; color: #1a1a1a; background: #fff; }
 .wb .scroll { overflow-x: auto; }
 .wb table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
-.wb th, .wb td { padding: 3px 4px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
+.wb th, .wb td { padding: 3px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center;
   white-space: normal; min-width: 4em; max-width: 16em; }
-.wb thead th.where { min-width: 10em; }
+.wb thead th.where { min-width: 8em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
 .wb tr.paper > td { background: #faf7ee; }
