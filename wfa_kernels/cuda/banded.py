@@ -90,7 +90,8 @@ def make_kernel(name, band, traced, matrix):
     where each pattern and text begins. pairs: their number (the arrays may be longer). queues: see place_pairs. level:
     this kernel's; below 0 it takes all pairs. after: level of those it can not certify. scores: int32[pairs], NO_SCORE
     where not certain. runs_at, counts: uint32[pairs], where the runs of each pair begin and how many they are. runs:
-    uint32[...]. steps: uint64[...], an equal part for each block.
+    uint32[...]. steps: uint64[...], an equal part for each block, of whole lines of the cache: a warp would write into
+    one line more than it fills.
     """
 
     unit = matrix.unit
@@ -100,7 +101,7 @@ def make_kernel(name, band, traced, matrix):
 
     def banded(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, steps):
         shared = cuda.shared.array(2, int32)
-        part = int64(steps.shape[0]) // int64(cuda.gridDim.x)
+        part = int64(steps.shape[0]) // int64(cuda.gridDim.x) & int64(-THREADS)
         step_at = uint64(int64(cuda.blockIdx.x) * part + int64(cuda.threadIdx.x))
         waiting = waiting_pairs(queues, level, pairs)
         base = int64(cuda.blockIdx.x) * int64(THREADS)
