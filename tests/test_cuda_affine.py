@@ -107,7 +107,10 @@ def test_strips_in_windows_agree_with_naive(threads):
     check(pairs, answer, (2, 3, 1))
 
 
-@pytest.mark.parametrize(("rate", "scope"), [(1, "cigar"), (28087, "score"), (28700, "cigar")])
+@pytest.mark.parametrize(
+    ("rate", "scope"),
+    [(1, "cigar"), *(pytest.param(*more, marks=pytest.mark.slow) for more in [(28087, "score"), (28700, "cigar")])],
+)
 def test_pairs_over_their_likely_limit_are_tried_again(rate, scope):
     """A limit of 64 + rate / 65536 a letter: of 112 letters two give 112, what 56 mismatches cost, and 113."""
     pairs = [mismatches(count, 56) for count in (20, 55, 56)] + [(b"", b""), (b"A" * 50, b"C" * 55)]

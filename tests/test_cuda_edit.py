@@ -77,7 +77,7 @@ def test_each_alignment_of_the_papers_design_is_one_blocks():
     ]
 
 
-@pytest.mark.parametrize(("source", "batches"), [("pinned", 4), ("packed", 2)])
+@pytest.mark.parametrize(("source", "batches"), [("pinned", 4), pytest.param("packed", 2, marks=pytest.mark.slow)])
 def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source, batches):
     pairs = [*random_pairs(11, LENGTHS, seed=4), mismatches(3, 261), *random_pairs(10, LENGTHS, seed=5)]
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", source, letters=320)
@@ -85,7 +85,9 @@ def test_lengths_cross_the_wire_in_8_bits_until_they_do_not_fit(source, batches)
     assert len(answer["batches"]) >= batches
 
 
-@pytest.mark.parametrize(("letters", "more"), [(1000, ()), (4300, [mismatches(3, 261)])])
+@pytest.mark.parametrize(
+    ("letters", "more"), [(1000, ()), pytest.param(4300, [mismatches(3, 261)], marks=pytest.mark.slow)]
+)
 def test_packed_pairs_bring_their_own_records(letters, more):
     """Of 8 and of 16 bits a length; each batch begins with a record, of 8 pairs in the simulator."""
     pairs = [*random_pairs(30 if more else 80, LENGTHS[6:10], seed=6), *more]
@@ -105,7 +107,10 @@ def test_gaps_longer_than_the_diagonals_at_hand():
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast"))
 
 
-@pytest.mark.parametrize(("scope", "source"), [("score", "registered"), ("cigar", "pageable"), ("cigar", "packed")])
+@pytest.mark.parametrize(
+    ("scope", "source"),
+    [("score", "registered"), ("cigar", "pageable"), pytest.param("cigar", "packed", marks=pytest.mark.slow)],
+)
 def test_many_small_batches(scope, source):
     pairs = random_pairs(24, LENGTHS[:9], seed=2)
     answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, "fast", source, letters=96)
@@ -171,7 +176,9 @@ def test_the_papers_design_hands_sequences_too_long_for_16_bits_back():
     check(pairs, answer, rescued=[1, 3, 4])
 
 
-@pytest.mark.parametrize(("source", "scope"), [("pageable", "cigar"), ("packed", "score")])
+@pytest.mark.parametrize(
+    ("source", "scope"), [("pageable", "cigar"), pytest.param("packed", "score", marks=pytest.mark.slow)]
+)
 def test_sequences_too_long_for_many_pairs_kernels_have_their_own(source, scope):
     """Here from 48 letters on; one of them has a letter without a code."""
     pairs = [

@@ -122,13 +122,18 @@ def test_each_lane_has_a_plan(lane):
 @pytest.mark.parametrize(
     ("target", "wanted"),
     [
+        ("tables/thesis_tab1.md", {"race_thesis_tab1", "simulate", "collect", "measured_table"}),
         *(
-            (f"tables/{name}.md", {f"race_{name}", "simulate", "collect", "measured_table"})
-            for name in ("thesis_tab1", "thesis_tab8", "thesis_tab9")
+            pytest.param(
+                f"tables/{name}.md", {f"race_{name}", "simulate", "collect", "measured_table"}, marks=pytest.mark.slow
+            )
+            for name in ("thesis_tab8", "thesis_tab9")
         ),
         ("tables/thesis_tab2.md", {"race_thesis_tab1", "simulate", "thesis_tab2"}),
-        ("tables/thesis_tab3.md", {"race_thesis_tab1", "simulate", "collect", "thesis_tab3"}),
-        ("tables/thesis_tab6.md", {"race_thesis_tab1", "simulate", "collect", "thesis_tab6"}),
+        *(
+            pytest.param(f"tables/{name}.md", {"race_thesis_tab1", "simulate", "collect", name}, marks=pytest.mark.slow)
+            for name in ("thesis_tab3", "thesis_tab6")
+        ),
         ("tables/thesis_tab7.md", {"simulate", "thesis_tab7"}),
         ("figures/thesis_fig10.svg", {"race_thesis_tab9", "simulate", "thesis_fig10"}),
         ("figures/thesis_fig1.svg", {"computed_figure"}),
