@@ -32,7 +32,7 @@ STYLE = """
 .wb tr.ours td.v { font-weight: 600; }
 .wb td:first-child { min-width: 8.5em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
-.wb .ci { font-weight: 400; }
+.wb .ci { font-weight: 400; font-size: 11px; }
 .wb small { color: #595959; font-weight: 400; display: block; }
 .wb small.mark { color: #a02c00; }
 .wb .notes { font-size: 13px; color: #333; max-width: 75em; }
