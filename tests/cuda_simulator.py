@@ -52,10 +52,14 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "wide": wide,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
+    return answer_of(__file__, stdin=json.dumps(request))
+
+
+def answer_of(program, *arguments, stdin=None):
+    """What a Python program prints in the simulator, as JSON."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, __file__], input=json.dumps(request), env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, program, *map(str, arguments)]
+    done = subprocess.run(command, input=stdin, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -74,39 +78,11 @@ def refuse_what_a_gpu_refuses():
     cuda.device_array = device_array
 
 
-def main():
-    """Answer one request from stdin on stdout."""
-    import numpy as np
-
+def force(request):
+    """Set in the library what the request asks for and no caller can choose; see align."""
     from tests import forced_strips
-    from wfa_kernels import designs, heuristics
-    from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import (
-        affine_wfa_design,
-        aligner,
-        batches,
-        by_length,
-        design,
-        device,
-        edit_wfa,
-        memory,
-        pinned,
-        records,
-        registered,
-        stream,
-        strips_design,
-    )
-    from wfa_kernels.pairs import PairBatch
-    from wfa_kernels.penalties import Affine, Edit
-    from wfa_kernels.result import AlignmentResult
+    from wfa_kernels.cuda import affine_wfa_design, aligner, batches, by_length, design, records, strips_design
 
-    assert device.available() and device.simulated(), device.describe()
-    refuse_what_a_gpu_refuses()
-    request = json.load(sys.stdin)
-    pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
-    bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
-    pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
-    locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
@@ -125,6 +101,28 @@ def main():
         strips_design.STRIPS, strips_design._most = request["strips"], lambda fewest: fewest
         strips_design.BandsThenStrips.likely_level = lambda self, longest: None
     strips_design.BandsThenStrips.rate = request["rate"]
+    affine_wfa_design.AffineWfa.first_level = request["first_level"]
+
+
+def main():
+    """Answer one request from stdin on stdout."""
+    import numpy as np
+
+    from wfa_kernels import designs, heuristics
+    from wfa_kernels.cigar import MISMATCH
+    from wfa_kernels.cuda import aligner, device, edit_wfa, memory, pinned, registered, stream, strips_design
+    from wfa_kernels.pairs import PairBatch
+    from wfa_kernels.penalties import Affine, Edit
+    from wfa_kernels.result import AlignmentResult
+
+    assert device.available() and device.simulated(), device.describe()
+    refuse_what_a_gpu_refuses()
+    request = json.load(sys.stdin)
+    pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
+    bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
+    pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
+    locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
+    force(request)
     traced = request["scope"] == "cigar"
     rescued, counts, host_packed, rates = [], [], [], []
     send, learn = stream.Stream._send, strips_design.BandsThenStrips.learn
@@ -154,7 +152,7 @@ def main():
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
         return AlignmentResult((1000 + rows).astype(np.int32), np.zeros(count, np.uint8), *cigars)
 
-    chosen, affine_wfa_design.AffineWfa.first_level = request["design"], request["first_level"]
+    chosen = request["design"]
     chosen = designs.PaperDesign(**chosen) if isinstance(chosen, dict) else designs.checked(chosen)
     penalties = Affine(*request["penalties"]) if request["penalties"] else Edit()
     if request["before"]:

@@ -1,15 +1,13 @@
 """What every band's kernel does whatever its matrix, in Numba's simulator: this module run as a program."""
 
 import json
-import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tests.cuda_simulator import ROOT
+from tests import cuda_simulator
 
 BLOCKS = 3
 
@@ -17,10 +15,7 @@ BLOCKS = 3
 @pytest.mark.parametrize("more", [0, 3, 7, 23])
 def test_codes_of_a_block_begin_at_a_multiple_of_its_threads_whatever_memory_there_is(more):
     """So that a warp's 32 words, of 8 bytes each, are two whole lines of the cache."""
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, __file__, str(more)], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    threads, written = json.loads(done.stdout)
+    threads, written = cuda_simulator.answer_of(__file__, more)
     begin = np.flatnonzero(written)[:: 2 * threads]
     assert len(begin) == BLOCKS and not any(begin % threads)
     for at in begin:

@@ -1,10 +1,5 @@
 """How busy a GPU was: stamps are written and added up rightly, and the figure shows what is in the file."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,15 +7,13 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from tests import synthetic_profiles
+from tests import cuda_simulator, synthetic_profiles
 from tests.test_figures import check_text
 from workflow.profile import __main__ as command
 from workflow.profile import busy, cells, occupancy
 from workflow.report import render
 from workflow.scripts import plotting, profiles
 from workflow.scripts.figures import gpu_occupancy
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_what_went_on_in_each_bin():
@@ -130,12 +123,7 @@ print(json.dumps(found))
 
 @pytest.mark.slow
 def test_a_call_in_the_simulator_leaves_a_stamp_of_every_warp(tmp_path):
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", IN_THE_SIMULATOR, str(tmp_path)], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = cuda_simulator.answer_of("-c", IN_THE_SIMULATOR, tmp_path)
     warps = {kernel["name"]: kernel["warps"] for kernel in found["kernels"]}
     assert {"pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs"} < set(warps)
     assert any(name.startswith("banded_affine_2_3_1") for name in warps)
