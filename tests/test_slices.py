@@ -105,6 +105,14 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_heuristic_on_a_gpu_takes_no_larger_slice_than_a_tool_on_the_cpu(arena):
+    lane = {"scopes": ["score"], "round_seconds": 0.15, "race_seconds": 1, "gpu_round_seconds": 0.8}
+    frame, _, _ = arena(["honest", "on-gpu", "guess-on-gpu"], **lane)
+    assert pairs_of(frame)["on-gpu"] == 40
+    assert pairs_of(frame)["guess-on-gpu"] == 10, "ten milliseconds a pair"
+
+
+@pytest.mark.slow
 def test_what_exact_scores_took_is_counted(arena, monkeypatch):
     lane = {"scopes": ["score"], "round_seconds": 1, "race_seconds": 1}
     passed, find = [0], one_race.Race._find_exact_scores

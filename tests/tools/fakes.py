@@ -145,6 +145,14 @@ class Steady(Honest):
         self.seconds = 0.01 * len(pairs)
 
 
+class GuessOnGpu(Steady):
+    """In the block of the GPU, and claims no optimum."""
+
+    tool = "guess-on-gpu"
+    device = "cuda"
+    exact = False
+
+
 class Learner(Honest):
     """Takes longer than its slice of a round when it meets a number of pairs for the first time."""
 
@@ -385,6 +393,6 @@ def adapters():
     kinds = (
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
         Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Lodger, Sublodger, Vandal,
-        UnevenOnGpu, AbsentOnGpu,
+        UnevenOnGpu, AbsentOnGpu, GuessOnGpu,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Logbook("b"), OnGpu("b")]

@@ -156,10 +156,8 @@ class WavebenchGpu(Adapter):
 
 
 def adapters():
-    """Two designs from page-locked and ordinary memory, further sources of the fast one, the papers' block sizes.
-
-    Those with a heuristic come last and are in no experiment: their recall is that of the CPU's.
-    """
+    """Two designs from page-locked and ordinary memory, further sources of the fast one, the papers' block sizes, and
+    the papers' gap-affine one with a heuristic."""
     designs = (Edit, "fast"), (Edit, "paper"), (Affine, "fast"), (Affine, "paper")
     both = [WavebenchGpu(*design, source) for design in designs for source in ("pinned", "pageable")]
     further = [WavebenchGpu(Edit, "fast", source) for source in ("packed", "registered")]

@@ -86,7 +86,7 @@ class Race:
         with self.conductor.watch.phase("sizes"):
             entries = self._entries()
         devices = {self._device(key) for key, (runs, _) in entries.items() if runs}
-        planned = {device: self.plan.slice_s(device) for device in devices}
+        planned = {device: self.plan.slices_s[device] for device in devices}
         with self.conductor.watch.phase("exact scores"):
             self._find_exact_scores(self._cells(entries, planned))
         self.slices_s = self._slices(entries, planned)
@@ -109,11 +109,21 @@ class Race:
         """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
         records, sizes = {}, subset_sizes(len(self.pairs))
         for key, (runs, record) in entries.items():
-            n = slices.pairs_within(runs, sizes, slices_s[self._device(key)]) if runs else 0
+            n = slices.pairs_within(runs, sizes, self._slice_s(key.tool, slices_s)) if runs else 0
             records[replace(key, n=n)] = record
         block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
         further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]
         return records | {key: Record() for key in further}
+
+    def _slice_s(self, tool, slices_s):
+        """Seconds of a tool's slice, of {device: seconds}.
+
+        A heuristic on a GPU gets no more than a tool on the CPU: it is there for its recall, and slices in which exact
+        tools take whole data sets would cost a race two minutes.
+        """
+        adapter = self.conductor.adapters[tool]
+        slice_s = slices_s[adapter.device]
+        return slice_s if adapter.exact else min(slice_s, self.plan.slices_s["cpu"])
 
     def _slices(self, entries, planned):
         """{device: seconds of a cell's slice}: as planned; on the CPU less where the fewest rounds would not fit."""
@@ -197,7 +207,7 @@ class Race:
                     raise
                 self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
 
-        return slices.calibrated(sizes, self.plan.slice_s(self._device_of(tool)), run)
+        return slices.calibrated(sizes, self._slice_s(tool, self.plan.slices_s), run)
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""
