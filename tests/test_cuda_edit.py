@@ -194,7 +194,7 @@ def test_sequences_too_long_for_many_pairs_kernels_have_their_own(source, scope)
 def test_the_next_call_asks_for_as_much_room_as_there_is_unless_that_is_far_too_much():
     """A little less or more would fit no buffer of the pool: half a second to page-lock a gigabyte anew."""
     pairs = PairBatch.from_strings(["ACGT"] * 10, ["ACGT"] * 10)
-    with mock.patch.object(pinned, "pinned_array", np.empty):
+    with mock.patch.object(pinned, "host_array", np.empty):
         room = aligner._Room(pairs, 1040)
     assert [room.to_ask_for(elements) for elements in (1040, 1000, 694)] == [1040] * 3
     assert room.to_ask_for(100) == 105

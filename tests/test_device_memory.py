@@ -70,6 +70,14 @@ def test_a_stream_keeps_within_its_limit_and_is_as_large_beside_others(limit, le
     assert len(aligner._streams) > 1 or limit
 
 
+def test_a_lower_limit_than_that_of_calls_before_is_kept():
+    long, short = pairs_of(10_000, 20_000), pairs_of(150, 1_000_000)
+    ways = (Affine(2, 3, 1), "fast", True), (Edit(), "fast", False)
+    for limit, pairs, way in ((1 << 30, long, ways[0]), (None, short, ways[1]), (1 << 30, long, ways[0])):
+        sizes(pairs, way, limit)
+        assert memory.held_bytes("device") <= (limit or 70 << 30)
+
+
 def test_no_stream_where_there_is_no_room():
     with memory.device_memory_within(1 << 20), pytest.raises(memory.GpuMemoryError, match="would be more than 1048576"):
         with ThreadPoolExecutor(1) as other:

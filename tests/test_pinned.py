@@ -18,7 +18,7 @@ def test_only_the_letters_of_the_pairs_are_copied(monkeypatch):
 
 def test_buffers_that_are_too_small_make_way(monkeypatch):
     made = []
-    monkeypatch.setattr(pinned, "pinned_array", lambda count, dtype: made.append(count) or np.empty(count, dtype))
+    monkeypatch.setattr(pinned, "host_array", lambda count, dtype: made.append(count) or np.empty(count, dtype))
     pool = pinned.Pool()
     for count in (10_000_000, 30_000_000, 70_000_000, 40_000_000):
         pool.take(count, np.uint8)
@@ -31,7 +31,7 @@ def test_buffers_that_are_too_small_make_way(monkeypatch):
 
 
 def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):
-    monkeypatch.setattr(pinned, "pinned_array", np.empty)
+    monkeypatch.setattr(pinned, "host_array", np.empty)
     monkeypatch.setattr(aligner, "_pool", pinned.Pool())
     pairs = PairBatch.from_strings(["A" * 10] * 10 + ["A" * 30] * 10, ["C" * 10] * 10 + ["C" * 30] * 10)
     room = aligner._Room(pairs, 16)

@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 from numba import njit
@@ -136,7 +137,8 @@ def _align(pairs, way, rescue, every_level=False):
                 if len(left):
                     rescued.hand_over(left)
 
-            again = stream.align(pairs, letters, scores, status, offsets[1:], room, hand_over, every_level)
+            with memory.device_memory_within(way.device_memory or inf):
+                again = stream.align(pairs, letters, scores, status, offsets[1:], room, hand_over, every_level)
             if traced and count:
                 stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
@@ -271,6 +273,9 @@ def _stream(pairs, way):
     No stream where even the smallest batch finds no room.
     """
     total = max(_letters(pairs), MAX_LENGTH)
+    if way.device_memory and memory.held_bytes("device") > way.device_memory:  # by calls that may hold more
+        for other in [other for other in _streams if other != way]:
+            _streams.pop(other)
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
     longer = way.long and _longest(pairs) > (kept.longest if kept else 0)

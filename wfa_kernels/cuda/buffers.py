@@ -8,7 +8,7 @@ from numba import cuda
 
 from wfa_kernels.cuda.compaction import record_words
 from wfa_kernels.cuda.launching import Launcher
-from wfa_kernels.cuda.memory import device_array, pinned_array
+from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
 from wfa_kernels.cuda.records import blocks_of
 
@@ -62,16 +62,16 @@ class Slot:
         self.widening = None  # what reads staged_ends
 
     def stage(self, letters):
-        """Two page-locked buffers for the letters of a batch in ordinary memory."""
+        """Two buffers, page-locked where there is room, for the letters of a batch in ordinary memory."""
         if self.staged is None:
-            self.staged = [pinned_array(letters, np.uint8) for _ in range(2)]
+            self.staged = [host_array(letters, np.uint8) for _ in range(2)]
         return self.staged
 
     def stage_packed(self, letters):
-        """[(planes, odd)], two times, page-locked: for the letters of a batch that the host packs."""
+        """[(planes, odd)], two times, page-locked where there is room: for letters of a batch that the host packs."""
         if self.staged_planes is None:
             words = -(-letters // LETTERS)
-            self.staged_planes = [(pinned_array(words, np.uint64), pinned_array(words, np.uint32)) for _ in range(2)]
+            self.staged_planes = [(host_array(words, np.uint64), host_array(words, np.uint32)) for _ in range(2)]
         return self.staged_planes
 
 

@@ -23,14 +23,15 @@ from wfa_kernels.cuda.banded import put_run, write_run
 from wfa_kernels.cuda.compaction import send_on
 from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.edit_wfa import REPLACED, UNREACHED, compute_next, put_operation
-from wfa_kernels.cuda.packing import matches_on
+from wfa_kernels.cuda.memory import GpuMemoryError
+from wfa_kernels.cuda.packing import MAX_LENGTH, matches_on
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
 
 #: Blocks of the first launch, two for each of 132 processors, and threads of a block.
 BLOCKS, BLOCK_THREADS = (2, 4) if device.simulated() else (264, 256)
-#: Most device memory for operations.
-_MOST_BYTES = 4 << 30
+#: Device memory of both arrays, at most and at least.
+_MOST_BYTES, _LEAST_BYTES = 4 << 30, 1 << 16
 _BORDER = 2
 
 
@@ -132,38 +133,64 @@ def make_kernel(traced):
 class GlobalWfa:
     """The last kernels of the papers' design (see design.Design); they take device memory when first launched.
 
-    most_bytes: of device memory for its operations.
+    most_bytes: of device memory, of which they take what there is: pairs for which that is too little are left over.
     """
 
     NAMES = ("global", "global, fewer blocks")
 
     def __init__(self, most_bytes):
         self.bytes = min(_MOST_BYTES, most_bytes)
-        self.offsets = self.operations = None
+        self.offsets, self.operations = _arrays(0, True)
+        self._taken = False
 
     def launch(self, level, queue, after, batch, traced):
         """Launch the kernel with many blocks, or with as many as have memory for the batch's longest pair."""
+        if not self._taken:
+            self._take(traced)
         blocks = BLOCKS if level == 0 else self._blocks(batch.longest, traced)
         limit = min(batch.longest, self._limit(blocks, traced))
-        self._allocate(blocks * 2 * (2 * limit + 2 * _BORDER + 1), traced)
         make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, batch.slot.compute](
             *batch.input, queue, after, *batch.output, limit, self.offsets, self.operations
         )
 
     def _blocks(self, limit, traced):
-        return max(1, min(BLOCKS, self.bytes // _bytes_of_block(limit, traced)))
+        most = self.operations.size // (limit + 1) ** 2 if traced else self.offsets.size // _offsets_of_block(limit)
+        return max(1, min(BLOCKS, most))
 
     def _limit(self, blocks, traced):
-        share = self.bytes // blocks
-        return isqrt(share) - 1 if traced else share // 16 - 2 * _BORDER
+        """Errors that each of so many blocks has memory for."""
+        if traced:
+            return max(0, isqrt(self.operations.size // blocks) - 1)
+        return max(0, (self.offsets.size // blocks - _offsets_of_block(0)) // 4)
 
-    def _allocate(self, offsets, traced):
-        if self.operations is None:
-            self.operations = memory.device_array(self.bytes if traced else 1, np.uint8)
-        if self.offsets is None or self.offsets.size < offsets:
-            self.offsets = None  # free the smaller one first
-            self.offsets = memory.device_array(offsets, np.int32)
+    def _take(self, traced):
+        """Larger arrays, of half as many bytes as often as these are not there."""
+        self._taken = True
+        while self.bytes >= _LEAST_BYTES:
+            try:
+                self.offsets, self.operations = _arrays(self.bytes, traced)
+                return
+            except GpuMemoryError:
+                self.bytes //= 2
 
 
-def _bytes_of_block(limit, traced):
-    return (limit + 1) ** 2 if traced else 16 * (limit + 2 * _BORDER)
+def _arrays(bytes_, traced):
+    offsets, operations = _shares(bytes_, traced)
+    return memory.device_array(offsets, np.int32), memory.device_array(operations, np.uint8)
+
+
+def _shares(bytes_, traced):
+    """(offsets, operations): elements of the two arrays.
+
+    With CIGARs the offsets are as many as BLOCKS need for the errors whose operations there is room for: fewer blocks,
+    for more errors each, need no more of them.
+    """
+    least = BLOCKS * _offsets_of_block(0)
+    if not traced:
+        return max(least, min(bytes_ // 4, BLOCKS * _offsets_of_block(MAX_LENGTH))), 1
+    offsets = max(least, BLOCKS * _offsets_of_block(isqrt(bytes_ // BLOCKS) + 1))
+    return offsets, max(BLOCKS, bytes_ - 4 * offsets)
+
+
+def _offsets_of_block(limit):
+    return 2 * (2 * limit + 2 * _BORDER + 1)

@@ -33,6 +33,14 @@ def pinned_array(shape, dtype):
     return _allocate("pinned", cuda.pinned_array, shape, dtype)
 
 
+def host_array(shape, dtype):
+    """A page-locked NumPy array, or an ordinary one where there is no room for that: copies of it take longer."""
+    try:
+        return pinned_array(shape, dtype)
+    except GpuMemoryError:
+        return np.empty(shape, dtype)
+
+
 def held_bytes(kind):
     """Bytes of the arrays in use now; kind: "device" or "pinned"."""
     return _held[kind]

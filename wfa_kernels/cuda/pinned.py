@@ -12,7 +12,7 @@ import numpy as np
 
 from wfa_kernels.cuda import device, packing, records
 from wfa_kernels.cuda.compaction import record_words
-from wfa_kernels.cuda.memory import device_array, pinned_array
+from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
 from wfa_kernels.pairs import PairBatch
 
 #: Words that are packed at once.
@@ -119,7 +119,7 @@ def _locked_copy(array):
 
 
 class Pool:
-    """Page-locked buffers that are used again."""
+    """Page-locked buffers, or ordinary ones where there is no room for those, that are used again."""
 
     def __init__(self):
         self._free, self._lock = [], threading.Lock()
@@ -134,7 +134,7 @@ class Pool:
                 self._free = [b for b in self._free if b is not buffer]
         if buffer is None:
             self._let_go(size)
-            buffer = pinned_array(size, np.uint8)
+            buffer = host_array(size, np.uint8)
         lease = _Lease(buffer)
         weakref.finalize(lease, self._give_back, buffer)
         return np.asarray(lease)[: count * np.dtype(dtype).itemsize].view(dtype)
