@@ -10,9 +10,10 @@ from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
 from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_memory
 from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_design import AffineDesign
-from wfa_kernels.cuda.affine_rates import RATES
+from wfa_kernels.cuda.affine_rates import RATES, TOLERANCE, likely_cost
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.levels import Levels
+from wfa_kernels.penalties import MAX_SCORE
 
 #: A few of every kind: the usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, wide numbers.
 PENALTIES = [(2, 3, 1), (4, 6, 2), (1, 0, 1), (9, 1, 2), (5, 9, 3)]
@@ -149,7 +150,7 @@ def test_the_rate_is_that_of_the_least_work():
     assert design.rate == RATES[105], "that of the call before"
     design.learn(np.zeros(len(RATES), np.int32))
     assert design.rate == RATES[105]
-    assert learned({511: 5}) is None, "no limit"
+    assert learned({len(RATES) - 1: 5}) is None, "no limit"
     assert learned({100: 5}) == 100
     design.forget()
     assert design.rate == 0
@@ -173,6 +174,26 @@ def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so
     second = chosen(10_000)
     assert second.first_level < STRIPS and second.likely
     assert Levels(design, len(design.NAMES), 1000).first == 0
+
+
+def test_long_clean_pairs_go_to_a_band_that_is_no_wider_than_they_need():
+    design, letters, dearest = AffineDesign((2, 3, 1)), 24_640, 100
+    rate = least_rate(65536 * (dearest + 1 - TOLERANCE) / (2 * letters))
+    design.learn(np.bincount([RATES.index(rate)], minlength=len(RATES)))
+    assert design.rate == rate and likely_cost(2 * letters, rate) > dearest
+    assert design.NAMES[design.likely_level(letters)] == "band 128"
+
+
+def test_penalties_with_a_common_factor_are_no_larger_ones():
+    penalties = 40_000, 60_000, 20_000
+    design = AffineDesign(penalties)
+    assert design.BANDS == AffineDesign((2, 3, 1)).BANDS
+    assert (
+        2 * (60_000 + 20_000 * design.longest(None)) <= MAX_SCORE < 2 * (60_000 + 20_000 * (design.longest(None) + 1))
+    )
+    assert not AffineDesign((2_000_000, 3_000_000, 2_000_001)).NAMES, "not even of 1000 letters"
+    pairs = [mismatches(3, 40), (b"A" * 50, b"A" * 20), (b"", b"ACG")]
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "fast", penalties=penalties), penalties)
 
 
 @pytest.mark.slow

@@ -141,7 +141,7 @@ MOST_REGISTERS = {
 
 def assembled(name, capability, folder, with_stamps=False):
     """What the assembler says of a kernel."""
-    from numba import cuda, types
+    from numba import types
 
     from wfa_kernels.cuda import affine_strips, device, stamps
 
@@ -150,18 +150,27 @@ def assembled(name, capability, folder, with_stamps=False):
         kernel = stamps.stamped(kernel)
         signature = (types.int64[::1], types.int64[::1], types.int32[::1], types.int64, *signature)
     known_by = cache_key(kernel)
+    kind = name.removesuffix("_False").removesuffix("_True").removesuffix("_wide")
+    most = affine_strips.HOPPER_REGISTERS if kind in STRIPS and capability[0] == device.HOPPER else None
+    said = said_of(kernel, signature, capability, folder, most)
+    assert cache_key(kernel) == known_by, "Numba's cache would not find it again"
+    assert with_stamps == ("%globaltimer" in (folder / "kernel.ptx").read_text())
+    return said
+
+
+def said_of(kernel, signature, capability, folder, most_registers):
+    """What the assembler says of a kernel; most_registers: of a thread, or None."""
+    from numba import cuda
+
     with a_gpu_of(capability):
         ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
-    assert cache_key(kernel) == known_by, "Numba's cache would not find it again"
-    assert with_stamps == ("%globaltimer" in ptx)
     target = "sm_{}{}".format(*capability)
     assert f".target {target}" in ptx
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     command = [ptxas_path(), "-v", f"-arch={target}", source, "-o", folder / "kernel.cubin"]
-    kind = name.removesuffix("_False").removesuffix("_True").removesuffix("_wide")
-    if kind in STRIPS and capability[0] == device.HOPPER:
-        command.append(f"-maxrregcount={affine_strips.HOPPER_REGISTERS}")
+    if most_registers is not None:
+        command.append(f"-maxrregcount={most_registers}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr
@@ -233,6 +242,28 @@ def test_with_stamps_it_takes_no_more_registers_nor_spills(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_assembles_for_other_gpus_without_spills(name, capability, tmp_path):
     check(assembled(name, capability, tmp_path), max(128, MOST_REGISTERS.get(name.rpartition("_")[0], 128)))
+
+
+@pytest.mark.parametrize(("penalties", "most"), [(AFFINE, 96), ((10, 9, 6), 96), ((10, 11, 6), None)])
+def test_strips_of_many_planes_get_the_registers_they_need(penalties, most, monkeypatch):
+    from wfa_kernels.cuda import affine_strips
+
+    monkeypatch.setattr(affine_strips, "is_hopper", lambda: True)
+    for block in (affine_strips.BLOCK, affine_strips.WIDE_BLOCK):
+        kernel = affine_strips.make_forward.__wrapped__(penalties, True, block)
+        assert kernel.targetoptions["max_registers"] == most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("penalties", [(10, 9, 6), (10, 11, 6), (97, 243, 13)])
+def test_strips_of_many_planes_assemble_without_spills(penalties, tmp_path, monkeypatch):
+    _, signature = kernels()["strips_True"]
+    from wfa_kernels.cuda import affine_strips
+
+    monkeypatch.setattr(affine_strips, "is_hopper", lambda: True)
+    kernel = affine_strips.make_forward.__wrapped__(penalties, True)
+    most = kernel.targetoptions["max_registers"]
+    check(said_of(kernel, signature, (9, 0), tmp_path, most), most or 200)
 
 
 @pytest.mark.slow

@@ -11,15 +11,21 @@ from wfa_kernels.penalties import MAX_SCORE
 _WORDS = (1, 2, 3, 6)
 #: Most words of all planes: they and what is computed with them must fit into a thread's 255 registers.
 _MOST_WORDS = 72
+#: Where even sequences of so many letters may have a score over 32 bits, all pairs are the host's.
+_LEAST_LONGEST = 1000
+
+
+def longest(penalties):
+    """Letters of the longest sequences no score of which is over 32 bits."""
+    _, gap_open, gap_extend = penalties
+    return (MAX_SCORE // 2 - gap_open) // gap_extend
 
 
 def bands(penalties):
-    """Diagonals of the bands; none for penalties whose numbers take too many planes, or whose scores over 32 bits."""
-    cell = make_cell(*penalties)
-    planes = 2 * (cell.delta_bits + cell.gap_bits)
-    _, gap_open, gap_extend = penalties
-    highest = 2 * (gap_open + gap_extend * MAX_LENGTH)
-    return tuple(WORD * words for words in _WORDS if words * planes <= _MOST_WORDS and highest <= MAX_SCORE)
+    """Diagonals of the bands; none for penalties whose numbers take too many planes, or whose scores are very high."""
+    planes = make_cell(*penalties).planes
+    most = _MOST_WORDS if longest(penalties) >= _LEAST_LONGEST else 0
+    return tuple(WORD * words for words in _WORDS if words * planes <= most)
 
 
 class AffineDesign(BandsThenStrips):
@@ -30,6 +36,10 @@ class AffineDesign(BandsThenStrips):
 
     def __init__(self, penalties):
         super().__init__(penalties, bands(penalties))
+
+    def longest(self, scratch_words):
+        """See design.Design."""
+        return min(MAX_LENGTH, longest(self.penalties))
 
     def kernel(self, band, traced):
         return affine_bits.make_kernel(self.penalties, band, traced)

@@ -15,9 +15,12 @@ from wfa_kernels.cuda.device import inlined
 #: Cost that no rate accounts for, so that a few errors in a short pair do not make up one.
 TOLERANCE = 64
 LETTER_BITS = 16  # a rate is for 65536 letters
-_LOWEST_BITS, _STEPS = 8, 32
-#: Rates that are told apart, in steps of 2.2 %; the last one stands for all that are higher, and gives no limit.
-RATES = tuple(int(2 ** (_LOWEST_BITS + (i + 1) / _STEPS)) for i in range(16 * _STEPS))
+_LOWEST_BITS, _HIGHEST_BITS, _STEPS = 4, 24, 32
+#: Rates that are told apart, in steps of 2.2 %: from that of a pair of 25,000 letters whose cost TOLERANCE all but
+#: accounts for. The last one stands for all that are higher, and gives no limit.
+RATES = tuple(
+    math.ceil(2 ** (_LOWEST_BITS + step / _STEPS)) for step in range(1, (_HIGHEST_BITS - _LOWEST_BITS) * _STEPS + 1)
+)
 _LAST_RATE = len(RATES) - 1
 _NO_LIMIT = 2**30
 #: Work on a pair over its limit, as a multiple of that on a pair whose limit is its own rate: it takes several tries.

@@ -69,8 +69,9 @@ from wfa_kernels.result import NO_SCORE
 CHUNK = 32
 #: Threads of a block, one warp, and of one that is all for one pair, a warp for each scheduler of a processor.
 BLOCK, WIDE_BLOCK = (4, 8) if simulated() else (32, 128)
-#: Of a thread on Hopper, so that a processor holds 20 blocks; for other GPUs' code so few are not enough.
-HOPPER_REGISTERS = 96
+#: Of a thread on Hopper, so that a processor holds 20 blocks, where cells have no more planes than that: ptxas spills 36
+#: bytes for 20 of them, 328 for 36. For other GPUs' code so few are not enough.
+HOPPER_REGISTERS, _MOST_PLANES = 96, 18
 _FAR = 2**30
 #: In place of a cost. What counts as low may be below 0 too, but not so far.
 _UNKNOWN, _BEYOND = -1, -_FAR
@@ -260,7 +261,8 @@ def make_forward(penalties, traced, block=BLOCK):
         )  # fmt: skip
 
     suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced + ["wide"] * (block > BLOCK))
-    return named(affine_strips, suffix, HOPPER_REGISTERS if is_hopper() else None, SIDE_BY_SIDE)
+    capped = is_hopper() and make_cell(*penalties).planes <= _MOST_PLANES
+    return named(affine_strips, suffix, HOPPER_REGISTERS if capped else None, SIDE_BY_SIDE)
 
 
 @cache
