@@ -178,6 +178,26 @@ def test_operations_make_runs_under_the_types_of_a_gpu():
     assert found.count("X") == 20 and found.count("D") == 10
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_central_diagonals_fill_as_much_shared_memory_as_a_block_may_have(traced):
+    usual, most, some = (
+        AffineWfa(USUAL, PaperDesign(central_diagonals=given)).estimated(50_000, traced)
+        for given in (None, 20_000, 301)
+    )
+    shared = [chip_bytes(USUAL, share.central, traced) for share in (usual, most)]
+    assert 31 * 1024 < shared[0] <= 32 * 1024 and 224 * 1024 < shared[1] <= 226 * 1024
+    assert some.central == 150
+
+
+def test_packed_pairs_that_are_the_hosts_twice_over_are_handed_to_it_once():
+    """One has a letter without a code, one is over the BT-buffer, one is both."""
+    pairs = [(b"GATTACA" * 3, b"GATTANA" * 3), (b"A" * 60, b"C" * 60), (b"AN" * 30, b"C" * 60), (b"ACGT", b"ACGT")]
+    given = {"bt_blocks": 1}, "packed"
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", *given, penalties=USUAL)
+    assert sorted(answer["rescued"]) == [0, 1, 2] and answer["count"] == 3
+    assert answer["scores"] == [1000, 1001, 1002, 0]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("design", ["paper", PaperDesign(central_diagonals=9), PaperDesign(bt_blocks=40)])
 @pytest.mark.parametrize("penalties", [*PENALTIES, (6, 5, 3), (97, 243, 13)])

@@ -19,6 +19,7 @@ from wfa_kernels import (
     heuristics,
 )
 from wfa_kernels.__main__ import cli
+from wfa_kernels.cuda import device
 from wfa_kernels.cuda.affine_wfa import chip_bytes
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.affine_wfa_ranges import shared_words
@@ -122,7 +123,7 @@ def test_launches_keep_within_their_memory(words, heuristic):
         blocks, share = design.plan(level, words, 5000, 1000, True)
         assert blocks > 0 and share.part * blocks <= 2 * words
         on_chip = chip_bytes(design.triple, share.central, True, heuristic) + 4 * shared_words(170, heuristic)
-        assert on_chip <= 48 * 1024
+        assert on_chip <= device.most_shared_bytes()
 
 
 def test_what_is_not_allowed_is_told():

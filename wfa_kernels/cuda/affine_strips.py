@@ -69,8 +69,8 @@ from wfa_kernels.result import NO_SCORE
 CHUNK = 32
 #: Threads of a block, one warp, and of one that is all for one pair, a warp for each scheduler of a processor.
 BLOCK, WIDE_BLOCK = (4, 8) if simulated() else (32, 128)
-#: Of a thread on Hopper, so that a processor holds 20 blocks, where cells have no more planes than that: ptxas spills 36
-#: bytes for 20 of them, 328 for 36. For other GPUs' code so few are not enough.
+#: Of a thread on Hopper, so that a processor holds 20 blocks, where cells have no more planes than that: for 20 of them
+#: ptxas spills 36 bytes, for 36 of them 328. For other GPUs' code so few are not enough.
 HOPPER_REGISTERS, _MOST_PLANES = 96, 18
 _FAR = 2**30
 #: In place of a cost. What counts as low may be below 0 too, but not so far.

@@ -24,8 +24,8 @@ from wfa_kernels.penalties import MAX_SCORE
 _ERRORS = 10, 30
 #: Least reach of the first launch: short pairs may be anything.
 _LEAST_REACH = 16
-#: Shared memory of a block for its central diagonals, unless their number is given, and what every GPU offers.
-_CHIP_BYTES, _MOST_CHIP_BYTES = 32 * 1024, 47 * 1024
+#: Shared memory of a block for its central diagonals, unless their number is given; and what the rest of a block takes.
+_CHIP_BYTES, _OTHER_CHIP_BYTES = 32 * 1024, 1024
 #: Blocks that run at once: so many on each of 132 processors, by what their registers and shared memory allow.
 _PROCESSORS, _BLOCKS, _RESIDENT_THREADS, _RESIDENT_BYTES = 132, 32, 1024, 227 * 1024
 #: Threads of a block: one for each _DIAGONALS diagonals of the widest wavefront, from _LEAST_THREADS on up to
@@ -188,7 +188,8 @@ class AffineWfa(Design):
         """Diagonals on each side of diagonal 0 in shared memory."""
         given = self.choice.central_diagonals
         diagonal = self._chip_bytes(0, traced)
-        room = _MOST_CHIP_BYTES - 4 * shared_words(rings(self.triple)[0], self.heuristic)
+        other = _OTHER_CHIP_BYTES + 4 * shared_words(rings(self.triple)[0], self.heuristic)
+        room = device.most_shared_bytes() - other
         most = _CHIP_BYTES // diagonal if given is None else min(given, room // diagonal)
         return self._usual(max(0, (most - 1) // 2))
 

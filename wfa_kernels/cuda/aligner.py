@@ -129,11 +129,11 @@ def _align(pairs, way, rescue, every_level=False):
         with _lock:  # a stream's buffers serve one batch at a time
             stream, letters = _stream(pairs, way)
             if stream is None:
-                return replace(rescue(np.arange(count)), rescued=count)
+                return replace(rescue(np.arange(count)), rescued=len(_without_odd(np.arange(count), pairs)))
             room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
 
             def hand_over(rows):
-                left = longer.without(rows)
+                left = longer.without(_without_odd(rows, pairs))
                 if len(left):
                     rescued.hand_over(left)
 
@@ -143,6 +143,7 @@ def _align(pairs, way, rescue, every_level=False):
                 stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
         answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
         result = AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
+        again = _without_odd(again, pairs)
         if len(again):  # kernels that were not launched may do these pairs
             found = _align(pairs.take(again), way, lambda rows: rescue(again[rows]), every_level=True)
             rescued.add(again, found)
@@ -152,12 +153,16 @@ def _align(pairs, way, rescue, every_level=False):
         return rescued.splice_into(result)
 
 
+def _without_odd(rows, pairs):
+    """These rows but those of packed pairs whose letters have no code: they are the host's already."""
+    return np.setdiff1d(rows, pairs.odd_rows) if isinstance(pairs, PackedPairs) else rows
+
+
 class _Longer:
     """Pairs that are too long for a way, and that its longer one may do. rows: int64[...] of them."""
 
     def __init__(self, pairs, way):
         self._pairs, self._may, self.rows = pairs, way.longer is not None, np.empty(0, np.int64)
-        self._handed_over = pairs.odd_rows if isinstance(pairs, PackedPairs) else ()
 
     def without(self, rows):
         """These rows but those of such pairs, which are noted: a Stream gives them once, all of them."""
@@ -166,7 +171,7 @@ class _Longer:
         sides = self._pairs.pattern_offsets, self._pairs.text_offsets
         long = np.maximum(*(ends[rows + 1] - ends[rows] for ends in sides)) > MAX_LENGTH
         if long.any():
-            self.rows = np.setdiff1d(rows[long], self._handed_over)
+            self.rows = rows[long]
         return rows[~long]
 
 

@@ -101,7 +101,7 @@ def make_kernel(name, band, traced, matrix):
 
     def banded(pattern, text, pairs, shape, place, queues, level, after, scores, runs_at, counts, runs, steps):
         shared = cuda.shared.array(2, int32)
-        part = int64(steps.shape[0]) // int64(cuda.gridDim.x) & int64(-THREADS)
+        part = int64(steps.shape[0]) // int64(cuda.gridDim.x) & int64(-THREADS)  # THREADS is a power of 2
         step_at = uint64(int64(cuda.blockIdx.x) * part + int64(cuda.threadIdx.x))
         waiting = waiting_pairs(queues, level, pairs)
         base = int64(cuda.blockIdx.x) * int64(THREADS)

@@ -29,8 +29,8 @@ Operations, per column and 32 diagonals: about 25 (compare 8, recurrence 9, the 
 a column for what the way back needs; that about 60 an error, times the most errors of a warp in 32 columns.
 Bytes, per 32 columns and 32 diagonals: 8 written and read again. On an H200 (33 T instructions/s of a thread each, at
 the most, 4.2 TB/s) 10M pairs of 1000 letters with 50 errors, 64 diagonals, need about 70 ms for the operations and 5 ms
-for the bytes; the wire needs 90 ms for packed letters. What was here first, two bits of every cell in global memory, is
-160 GB written, 38 ms at the least; kernels took 179 ms with it, 34 without CIGARs.
+for the bytes (kernels took 105 ms in a race); the wire needs 90 ms for packed letters. What was here first, two bits of
+every cell in global memory, is 160 GB written, 38 ms at the least; kernels took 179 ms with it, 34 without CIGARs.
 """
 
 from functools import cache

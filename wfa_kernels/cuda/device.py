@@ -11,6 +11,8 @@ HOPPER = 9
 #: default each would get as much as it can use, and a processor changes that only when nothing runs on it: the kernels
 #: of a batch would wait for the longest pair of another one.
 SIDE_BY_SIDE = 100
+#: Bytes of dynamic shared memory of a block that need no leave.
+_ALWAYS_ALLOWED = 48 * 1024
 
 
 def simulated():
@@ -109,6 +111,26 @@ def processors():
     from numba import cuda
 
     return 1 if simulated() else int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
+
+
+def most_shared_bytes():
+    """Bytes of shared memory that a block may have on the GPU in use; where there is none, as on an H100 or H200."""
+    from numba import cuda
+
+    if simulated() or not available():
+        return 227 * 1024
+    return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+def allow_shared(function, dynamic_bytes):
+    """Let a kernel's blocks have so much dynamic shared memory: of more than 48 KiB the driver wants to be told."""
+    if dynamic_bytes > _ALWAYS_ALLOWED:
+        from numba import cuda
+
+        attribute = _driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        _check(
+            _driver().cuKernelSetAttribute(attribute, dynamic_bytes, int(function), int(cuda.get_current_device().id))
+        )
 
 
 def blocks_at_once(kernel, threads, shared_bytes):

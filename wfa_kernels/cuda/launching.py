@@ -24,6 +24,7 @@ class Launcher:
         if bound is not None and bound.takes(arguments):
             bound.launch(blocks, threads, shared_bytes, self._stream)
             return
+        _allow_shared(kernel, arguments, shared_bytes)
         with warnings.catch_warnings():  # of a small last batch, or of the one block that adds up, users need not know
             warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
             configured = kernel[blocks, threads, self._stream, shared_bytes]
@@ -56,13 +57,24 @@ class _Bound:
         return True
 
     def launch(self, blocks, threads, shared_bytes, stream):
+        device.allow_shared(self.function, shared_bytes)
         device.launch(self.function, blocks, threads, shared_bytes, stream, self.places.ctypes.data)
+
+
+def _allow_shared(kernel, arguments, shared_bytes):
+    if not device.simulated():
+        compiled = kernel.compile(_types(kernel, arguments))
+        device.allow_shared(compiled._codelibrary.get_cufunc().kernel.handle, shared_bytes)
+
+
+def _types(kernel, arguments):
+    return tuple(kernel.typeof_pyval(argument) for argument in arguments)
 
 
 def _bind(kernel, arguments):
     """A _Bound for a kernel that was launched with such arguments; None where Numba does not tell what it launches."""
     try:
-        compiled = kernel.overloads[tuple(kernel.typeof_pyval(argument) for argument in arguments)]
+        compiled = kernel.overloads[_types(kernel, arguments)]
         function = compiled._codelibrary.get_cufunc().kernel
     except (AttributeError, KeyError):  # the simulator, or another version of Numba: it can launch all the same
         return None
