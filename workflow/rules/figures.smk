@@ -23,7 +23,7 @@ rule computed_figure:
         "python -m workflow.scripts.figures.{wildcards.figure} --out {params.out} 2> {log}"
 
 
-# Speed-up of our kernels over each tool, a panel per host: ratios taken round by round, so from the samples.
+# Speed-up of our aligners over each tool, a panel per host: from the samples, as collected rows hold no rounds.
 rule thesis_fig10:
     input:
         modules=sources.closure("workflow/scripts/figures/thesis_fig10.py"),

@@ -55,16 +55,18 @@ class Speedup:
     """How many times faster the reference was than a tool, or why that is not known.
 
     median, low, high: of the ratios tool / reference over the rounds; low and high bound the 95 % interval.
-    reason: "" when there is a ratio. row: the tool's first sample row. stale: the tool or the reference was measured
-    with other sources than this checkout's.
+    reason: "" when there is a ratio. row, own: the first sample row of the tool and of the reference, None where there
+    is none. stale: the tool or the reference was measured with other sources than this checkout's.
     """
 
     tool: str
+    reference: str
     dataset: str
     host: str
     threads: int
     reason: str
     row: dict
+    own: dict | None
     median: float | None = None
     low: float | None = None
     high: float | None = None
@@ -109,18 +111,30 @@ def speedups(race, reference, scope, threads):
 
     Both ran the same pairs in the same rounds: the engine runs the reference on every subset in use.
     """
+    cells = cells_of(race, scope, threads)
+    return [
+        _speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, reference)
+        for tool, pairs in most_pairs(cells).items()
+        if tool != reference
+    ]
+
+
+def cells_of(race, scope, threads, quantity=None):
+    """{(tool id, pairs): sample rows} of the race's cells, of one quantity where it is named; twins are left out."""
     cells = {}
     for row in race.rows:
-        if not row["twin"] and row["scope"] == scope and row["threads"] == threads:
+        wanted = not row["twin"] and (row["scope"], row["threads"]) == (scope, threads)
+        if wanted and quantity in (None, row["quantity"]):
             cells.setdefault((tool_id(row), row["pairs"]), []).append(row)
+    return cells
+
+
+def most_pairs(cells):
+    """{tool id: pairs of its largest cell}. cells: cells_of()."""
     tools = {}
     for tool, pairs in cells:
         tools[tool] = max(pairs, tools.get(tool, 0))
-    found = []
-    for tool, pairs in tools.items():
-        if tool != reference:
-            found.append(_speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, threads, reference))
-    return found
+    return tools
 
 
 def is_ours(tool):
@@ -139,20 +153,40 @@ def peers(race, reference, scope, threads):
     return [s for s in others if s.median is not None and s.right and s.row["quantity"] == CPU_QUANTITY]
 
 
-def _speedup(rows, own, race, threads, reference):
-    tool, first = tool_id(rows[0]), rows[0]
+def why_none(first, own, name):
+    """Why a tool has no ratio, "" where it may have one.
+
+    first, own: the first sample row of its cell and of our tool's, None where there is none. name: of our tool.
+    """
+    if first["status"] != "ok":
+        return first["status"].replace("_", " ")
+    for who, part in (("", first["coverage"]), (f"{name} ", own["coverage"] if own else None)):
+        if part is not None and part < MOST_COVERAGE:
+            return f"{who}{refused_share(part)} of the pairs"
+    return "fewer pairs than threads" if idle_threads(first) else ""
+
+
+def origin(race, rows, own, reference):
+    """Fields of a Speedup that tell what it is of. rows, own: sample rows of the tool and of the reference."""
+    tool = tool_id(rows[0])
+    return {
+        "tool": tool,
+        "reference": reference,
+        "dataset": race.dataset,
+        "host": race.host,
+        "threads": rows[0]["threads"],
+        "row": rows[0],
+        "own": own[0] if own else None,
+        "stale": not race.stale.isdisjoint({tool, reference}),
+    }
+
+
+def _speedup(rows, own, race, reference):
+    where = origin(race, rows, own, reference)
+    reason = why_none(where["row"], where["own"], "our kernel")
     own_times = {row["round"]: row["value_s"] for row in own if row["value_s"]}
     common = [(row["value_s"], own_times[row["round"]]) for row in rows if row["value_s"] and row["round"] in own_times]
-    where = {"tool": tool, "dataset": race.dataset, "host": race.host, "threads": threads, "row": first}
-    where["stale"] = not race.stale.isdisjoint({tool, reference})
-    if first["status"] != "ok":
-        return Speedup(**where, reason=first["status"].replace("_", " "))
-    for name, part in (("", first["coverage"]), ("our kernel ", own[0]["coverage"] if own else None)):
-        if part is not None and part < MOST_COVERAGE:
-            return Speedup(**where, reason=f"{name}{refused_share(part)} of the pairs")
-    if idle_threads(first):
-        return Speedup(**where, reason="fewer pairs than threads")
-    if not common:
-        return Speedup(**where, reason="no common rounds with our kernel")
+    if reason or not common:
+        return Speedup(**where, reason=reason or "no common rounds with our kernel")
     median, low, high = ratio_interval(*zip(*common, strict=True))
     return Speedup(**where, reason="", median=median, low=low, high=high, rounds=len(common))

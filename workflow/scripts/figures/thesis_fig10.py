@@ -1,28 +1,36 @@
 """thesis Fig 10: speed-up per data set of reads; a panel for the thesis (from its Tab 9) and one for each host.
 
-The thesis shows WFA-GPU over each tool; a host's panel shows this project's CPU kernel over each tool, as medians of
-ratios taken round by round within one race, with their 95 % intervals.
+The thesis shows WFA-GPU over each tool. Where our GPU aligners have raced, a host's panel shows them over each CPU
+tool: ratios of the medians of one race's times per pair, with bootstrap intervals. Elsewhere it shows our CPU kernel
+over each tool: medians of ratios taken round by round within one race. Intervals are of 95 %.
 """
 
-import re
 import textwrap
 
 import click
 from matplotlib.ticker import FuncFormatter
 
-from workflow.scripts import papers, plotting, ratios
-from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts
+from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panels
+from workflow.scripts.dataset_labels import axis_label, axis_labels, places
+from workflow.scripts.doubts import figure_doubts
 from workflow.scripts.format_numbers import percent
-from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real, technology_of_real
+from workflow.scripts.technologies import TECHNOLOGIES, technology_of_real
 from workflow.scripts.tools import TOOL_NAMES
 
-SCOPE = "cigar"
-REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 NO_BREAK = "\u00a0"
 #: Left edge of the notes under a panel, in widths of the panel: that of the picture.
 NOTES_LEFT = -0.19
+#: Height of a panel, and of one of our GPU aligners, whose ratios span more decades.
+INCHES, GPU_INCHES = 2.3, 3.4
 #: Columns of the legend, and the height of one of its lines in lines of the notes.
 LEGEND_COLUMNS, LEGEND_LINE = 2, 1.1
+#: Letters of a panel's title in a line.
+TITLE_LETTERS = 52
+#: Marker faces of our GPU aligners, in the order of gpu_ratios.REFERENCES: a hollow one is white inside.
+FACES = dict(zip(gpu_ratios.REFERENCES, ({}, {"markerfacecolor": "white"}), strict=True))
+FACE_NAMES = dict(zip(gpu_ratios.REFERENCES, ("filled", "hollow"), strict=True))
+#: Opacity of a ratio that rests on few pairs.
+FAINT = 0.45
 THESIS_NOTES = ["Errors and timeouts have no marker"]
 #: Rows of thesis Tab 9 -> tool of plotting.TOOL_STYLE and its name.
 THESIS_TOOLS = {
@@ -57,123 +65,24 @@ def thesis_points(values):
     return points
 
 
-def threads_of(race):
-    """The most threads of the race: the thesis ran CPU tools on all cores."""
-    return max(row["threads"] for row in race.rows)
-
-
-def host_speedups(races):
-    """{host: [Speedup]}, over tools that are not ours; hosts in order of their names."""
-    found = {}
-    for race in sorted(races, key=lambda race: race.host):
-        over = ratios.speedups(race, race.reference, SCOPE, threads_of(race))
-        found.setdefault(race.host, []).extend(s for s in over if not s.tool.startswith("wavebench"))
-    return {host: speedups for host, speedups in found.items() if speedups}
-
-
-def places(datasets, real):
-    """{data set: x} in the thesis' order of technologies; real ones stand in the place of their technology."""
-    known = list(ALL)
-
-    def rank(dataset):
-        technology = real.get(dataset, dataset)
-        return known.index(technology) if technology in known else len(known), dataset
-
-    return {dataset: x for x, dataset in enumerate(sorted(datasets, key=rank))}
-
-
-def dataset_labels(datasets, real):
-    """{data set: short lines under the axis}; real ones of one technology are numbered, the footnote names them."""
-    labels = {}
-    for dataset in datasets:
-        technology = real.get(dataset, dataset)
-        alike = sorted(d for d in datasets if is_real(d) and real.get(d, d) == technology)
-        kind = "sim." if not is_real(dataset) else "real" + (f" {alike.index(dataset) + 1}" if len(alike) > 1 else "")
-        labels[dataset] = label(technology, kind)
-    return labels
-
-
-def label(technology, kind):
-    """Three lines: the technology's name in two, and whether its reads are real."""
-    name = ALL.get(technology, (technology.removeprefix("real_").replace("_", " "),))[0]
-    first, _, second = name.partition(" ")
-    return f"{first}\n{second}\n{kind}" if second else f"{first}\n{kind}\n"
-
-
-def host_notes(speedups, real):
-    """Sentences under a host's panel: what has no marker, and what must not be taken at face value."""
-    raced = list(places({s.dataset for s in speedups}, real))
-    notes = names_of_real(raced, real) + unraced(raced, real)
-
-    def where(chosen):
-        tools = {d: [TOOL_NAMES.get(s.tool, s.tool) for s in chosen if s.dataset == d] for d in raced}
-        return "; ".join(f"{listed(names)} on {_short(d, raced, real)}" for d, names in tools.items() if names)
-
-    for reason in dict.fromkeys(_reason(s) for s in speedups if s.reason):
-        notes.append(f"No ratio, {reason}: {where([s for s in speedups if _reason(s) == reason])}")
-    if any(s.inexact for s in speedups):
-        notes.append(f"Crossed out, not optimal on every pair: {where([s for s in speedups if s.inexact])}")
-    stale = [d for d in raced if any(s.stale and s.median is not None for s in speedups if s.dataset == d)]
-    if stale:
-        which = "every data set" if stale == raced else ", ".join(_short(d, raced, real) for d in stale)
-        notes.append(f"Stale, measured with other sources of our kernel or the tool: {which}")
-    return notes
-
-
-def _reason(speedup):
-    """Why there is no ratio, without the share of the pairs that was refused: Tab 9 tells it."""
-    return REFUSED_SHARE.sub(f"refused more than {100 * (1 - MOST_COVERAGE):.0f} %", speedup.reason)
-
-
-def unraced(datasets, real):
-    """Sentence that names the technologies of the thesis that none of the data sets stands for, or nothing."""
-    held = {real.get(dataset, dataset) for dataset in datasets}
-    names = [name for technology, (name, _, _) in TECHNOLOGIES.items() if technology not in held]
-    return [f"No race, not in the lane or not run yet: {', '.join(names)}"] if names else []
-
-
-def names_of_real(datasets, real):
-    """Sentence that names the real data sets, or nothing."""
-    labels = dataset_labels(datasets, real)
-    named = [f"{' '.join(labels[d].split())} = {d.removeprefix('real_')}" for d in labels if is_real(d)]
-    return [", ".join(named)] if named else []
-
-
-def listed(names):
-    """``Parasail (striped, scan), Edlib``: names in a row, variants of one tool in one bracket."""
-    variants = {}
-    for name in names:
-        tool, _, variant = name.partition(" (")
-        variants.setdefault(tool, []).append(variant.removesuffix(")"))
-    return ", ".join(
-        part
-        for tool, found in variants.items()
-        for part in ([tool] if "" in found else [])
-        + ([f"{tool} ({', '.join(filter(None, found))})"] if any(found) else [])
-    )
-
-
-def _short(dataset, datasets, real):
-    """A data set's label in a line; that it is real is said only where a number tells two apart."""
-    return " ".join(dataset_labels(datasets, real)[dataset].split()).removesuffix(" real").removesuffix(" sim.")
-
-
 def draw(values, races, real):
     """The figure. values: papers.read() of Tab 9. races: ratios.shown(). real: technologies.technology_of_real()."""
-    hosts = host_speedups(races)
-    panels = 1 + max(1, len(hosts))
-    notes = [_wrapped(THESIS_NOTES)] + [_wrapped(host_notes(found, real)) for found in hosts.values()]
-    footnote = _wrapped(_footnote(hosts))
+    panels = speedup_panels.panels(races)
+    wanted = dict(THESIS_TOOLS.values())
+    notes = [_wrapped(THESIS_NOTES)] + [_wrapped(speedup_panels.notes(panel, real, wanted)) for panel in panels]
+    footnote = _wrapped(_footnote(panels))
     lines = sum(text.count("\n") + 1 for text in [*notes, footnote])
-    shown = _shown({s.tool for found in hosts.values() for s in found})
+    shown = _shown({s.tool for panel in panels for s in panel.speedups})
     lines += LEGEND_LINE * -(-len(shown) // LEGEND_COLUMNS)
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, 2.3 * panels + plotting.LINE_INCHES * lines, nrows=panels)
+    heights = [INCHES] + ([GPU_INCHES if panel.on_gpu else INCHES for panel in panels] or [INCHES])
+    height = sum(heights) + plotting.LINE_INCHES * lines
+    fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=len(heights), height_ratios=heights)
     _thesis_panel(axes[0], thesis_points(values))
-    for panel, (host, speedups) in zip(axes[1:], hosts.items(), strict=False):
-        _host_panel(panel, host, speedups, real, [race for race in races if race.host == host])
-    for panel, text in zip(axes, notes, strict=False):
-        panel.set_xlabel(text, fontsize=7, x=NOTES_LEFT, ha="left", multialignment="left", labelpad=5)
-    if not hosts:
+    for one, panel in zip(axes[1:], panels, strict=False):
+        _host_panel(one, panel, real)
+    for one, text in zip(axes, notes, strict=False):
+        one.set_xlabel(text, fontsize=7, x=NOTES_LEFT, ha="left", multialignment="left", labelpad=5)
+    if not panels:
         axes[1].text(0.5, 0.5, "no host has raced these data sets yet", ha="center", transform=axes[1].transAxes)
         axes[1].axis("off")
     _legend(fig, axes, shown)
@@ -181,17 +90,14 @@ def draw(values, races, real):
     return fig
 
 
-def _footnote(hosts):
+def _footnote(panels):
     """Sentences that hold for every host's panel."""
-    raced = {s.tool for found in hosts.values() for s in found if s.median is not None}
-    absent = ", ".join(TOOL_NAMES[tool] for tool in ("ksw2", "seqan") if tool not in raced)
-    told = [f"All hosts: {absent}{' and ' if absent else ''}GPU tools have not raced here yet"]
-    affine = [s.row["recall_affine"] for found in hosts.values() for s in found if s.tool == "edlib"]
+    affine = [s.row["recall_affine"] for panel in panels for s in panel.speedups if s.tool == "edlib"]
     affine = [recall for recall in affine if recall is not None]
-    if affine:
-        spread = dict.fromkeys([percent(min(affine)), percent(max(affine))])
-        told.append(f"Edlib optimises edit distance: recall under the affine penalties {' to '.join(spread)}")
-    return told
+    if not affine:
+        return []
+    spread = dict.fromkeys([percent(min(affine)), percent(max(affine))])
+    return [f"Edlib optimises edit distance: recall under the affine penalties {' to '.join(spread)}"]
 
 
 def _wrapped(notes):
@@ -210,34 +116,52 @@ def _thesis_panel(axes, points):
         shift = (i - (len(tools) - 1) / 2) * 0.07
         found = [(names.index(technology) + shift, y) for (of, technology), y in points.items() if of == tool]
         axes.plot(*zip(*found, strict=True), linestyle="none", markersize=4, **plotting.style(tool))
-    labels = [label(name, "real") for name in names]
+    labels = [axis_label(name, "real") for name in names]
     _finish(axes, labels, "thesis (from its Tab 9), RTX 3080:\nWFA-GPU over each tool, CPU tools on 10 threads")
 
 
-def _host_panel(axes, host, speedups, real, races):
-    raced = {s.dataset for s in speedups}
-    where = places(raced, real)
-    tools = [tool for tool in OURS if any(s.tool == tool for s in speedups)]
-    tools += sorted({s.tool for s in speedups} - set(tools))
-    apart = min(0.1, 0.8 / len(tools))
-    for s in speedups:
-        if s.median is None:
-            continue
-        x = where[s.dataset] + (tools.index(s.tool) - (len(tools) - 1) / 2) * apart
-        spread = [[s.median - s.low], [s.high - s.median]]
-        axes.errorbar(x, s.median, yerr=spread, linestyle="none", markersize=4, elinewidth=0.8, capsize=1.5,
-                      **plotting.style(s.tool))  # fmt: skip
-        if s.inexact:
-            axes.plot(x, s.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
-    threads = max(s.threads for s in speedups)
-    stale = any(s.stale and s.median is not None for s in speedups)
+def _host_panel(axes, panel, real):
+    where = places(panel.datasets, real)
+    raced = {s.tool for s in panel.speedups}
+    tools = [tool for tool in OURS if tool in raced]
+    tools += sorted(raced - set(tools))
+    references = panel.references if panel.on_gpu else [None]
+    marks = [(tool, reference) for tool in tools for reference in references]
+    apart = min(0.1, 0.85 / len(marks))
+    for s in panel.speedups:
+        if s.median is not None:
+            place = marks.index((s.tool, s.reference if panel.on_gpu else None))
+            _mark(axes, where[s.dataset] + (place - (len(marks) - 1) / 2) * apart, s, panel.faint(s))
+    labels = axis_labels(where, real)
+    _finish(axes, [labels[d] for d in where], _title(panel))
+
+
+def _mark(axes, x, speedup, faint):
+    """The marker of one ratio and its interval, struck through where the tool was wrong."""
+    spread = [[speedup.median - speedup.low], [speedup.high - speedup.median]]
+    look = plotting.style(speedup.tool) | FACES.get(speedup.reference, {}) | ({"alpha": FAINT} if faint else {})
+    axes.errorbar(x, speedup.median, yerr=spread, linestyle="none", markersize=4, markeredgewidth=0.8, elinewidth=0.8,
+                  capsize=1.5, **look)  # fmt: skip
+    if speedup.inexact:
+        axes.plot(x, speedup.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
+
+
+def _title(panel):
+    """Lines that name the host, whose speed-up the panel shows, on which data, and every doubt of the races."""
+    threads = max(s.threads for s in panel.speedups)
+    count = f"{threads} thread{'s' * (threads > 1)}"
+    names = [TOOL_NAMES[tool] for tool in panel.references]
+    if panel.on_gpu:
+        ours = [f"{FACE_NAMES[tool]}: {name}" for tool, name in zip(panel.references, names, strict=True)]
+        over = f"over each CPU tool on {count}"
+    else:
+        ours, over = [], f"{' or '.join(names) or 'our CPU kernel'} over each tool, {count} each"
+    lanes = ", ".join(sorted({s.row["lane"] for s in panel.speedups}))
+    told = f"{over}, {speedup_panels.data_text(panel.datasets)}, lane {lanes}"
+    stale = any(s.stale and s.median is not None for s in panel.speedups)
+    races = panel.shown_races
     doubts = figure_doubts(stale, any(race.older for race in races), not all(race.valid for race in races))
-    simulated = sum(not is_real(dataset) for dataset in raced)
-    data = "simulated stand-ins" if simulated == len(raced) else "real reads" if not simulated else "real and simulated"
-    lanes = ", ".join(sorted({s.row["lane"] for s in speedups}))
-    title = f"{host}:\nour CPU kernel over each tool, {threads} thread{'s' * (threads > 1)} each,\n{data}, lane {lanes}"
-    labels = dataset_labels(where, real)
-    _finish(axes, [labels[d] for d in where], title + doubts)
+    return "\n".join([f"{panel.host}:", *ours, *textwrap.wrap(told, TITLE_LETTERS, break_on_hyphens=False)]) + doubts
 
 
 def _finish(axes, labels, title):

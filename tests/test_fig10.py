@@ -1,0 +1,349 @@
+"""thesis Fig 10: ratios round by round and of medians, which of ours is compared, and what the panels say."""
+
+import statistics
+
+import pytest
+from click.testing import CliRunner
+
+from tests.synthetic import race_rows
+from tests.test_figures import ROOT, check_text, words
+from workflow.race import samples
+from workflow.race.provenance import PROCEDURE
+from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panels
+from workflow.scripts.dataset_labels import names_of_real, places
+from workflow.scripts.figures import thesis_fig10
+
+PAPER = ROOT / "config/papers/thesis_tab9.csv"
+
+
+@pytest.fixture
+def race(tmp_path):
+    """race(dataset, seconds, ...) writes a race file and gives its path."""
+
+    def race(dataset, seconds, failed=(), valid=True, procedure=PROCEDURE, **changes):
+        settings = {"experiment": "thesis_tab9", "metric": "affine", "penalties": "4,6,2", "race_id": dataset}
+        rows = race_rows(dataset, seconds, **settings | {"pairs": 1000, "pairs_total": 1000} | changes)
+        for tool, variant, status in failed:
+            broken = {"tool": tool, "variant": variant, "status": status, "round": 0, "value_s": None, "pairs": 0}
+            rows.append(rows[0] | broken)
+        path = tmp_path / f"{dataset}-{len(rows)}.parquet"
+        samples.write(path, rows, {"valid": valid, "procedure": procedure})
+        return path
+
+    return race
+
+
+OURS = ("wavebench-wfa", "cpu", 2)
+
+
+def test_ratios_are_taken_round_by_round(tmp_path):
+    rows = []
+    for number, slow in enumerate((1.0, 5.0, 1.0, 1.0, 5.0, 1.0), 1):  # a machine that stutters slows both alike
+        for tool, variant, seconds in (("wavebench-wfa", "cpu", 1.0), ("edlib", "", 3.0)):
+            one = race_rows("nanopore", {(tool, variant, 2): 1}, rounds=1, experiment="thesis_tab9")[0]
+            rows.append(one | {"round": number, "value_s": seconds * slow})
+    samples.write(tmp_path / "r.parquet", rows, {})
+    (race,) = ratios.read([tmp_path / "r.parquet"])
+    (speedup,) = ratios.speedups(race, "wavebench-wfa:cpu", "cigar", 2)
+    assert (speedup.median, speedup.low, speedup.high, speedup.rounds) == (3.0, 3.0, 3.0, 6)
+
+
+def test_a_slow_tool_is_compared_on_the_pairs_it_ran(tmp_path):
+    seconds = {(1000, "wavebench-wfa", "cpu"): 8.0, (250, "wavebench-wfa", "cpu"): 1.0, (250, "edlib", ""): 4.0}
+    rows = []
+    for (pairs, tool, variant), s in seconds.items():
+        rows += [row | {"value_s": s} for row in race_rows("nanopore", {(tool, variant, 2): 1}, pairs=pairs)]
+    samples.write(tmp_path / "r.parquet", rows, {})
+    (race,) = ratios.read([tmp_path / "r.parquet"])
+    (speedup,) = ratios.speedups(race, "wavebench-wfa:cpu", "cigar", 2)
+    assert speedup.median == 4.0
+
+
+def test_the_largest_valid_race_of_a_host_counts(race):
+    small = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0})
+    large = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 9.0}, pairs_total=5000, rounds=6)
+    broken = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 99.0}, pairs_total=9000, rounds=7, valid=False)
+    stale = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 50.0}, pairs_total=8000, rounds=9, tool_source_hash="old")
+    older = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 50.0}, pairs_total=8000, rounds=8, procedure=None)
+    (kept,) = ratios.shown(ratios.read([small, large, broken, stale, older]))
+    assert kept.rows[0]["pairs_total"] == 5000 and not kept.stale
+
+
+def test_no_ratio_where_the_work_was_not_the_same(race):
+    def reason(**changes):
+        (one,) = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, **changes)])
+        (speedup,) = ratios.speedups(one, "wavebench-wfa:cpu", "cigar", 2)
+        assert (speedup.median is None) == bool(speedup.reason)
+        return speedup.reason
+
+    assert reason(pairs=1) == "fewer pairs than threads" and reason(pairs=2) == ""
+    assert reason(coverage=0.985) == "refused 1.5 % of the pairs" and reason(coverage=0.99) == ""
+
+
+def test_every_doubt_of_a_hosts_races_is_in_its_panels_title(race):
+    doubtful = {"tool_source_hash": "old", "procedure": 1, "valid": False}
+    read = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, **doubtful)])
+    figure = thesis_fig10.draw(papers.read(PAPER), read, {})
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[-1].endswith("\nstale; older way of measuring; race invalid") and "stale" not in titles[0]
+    check_text(figure)
+
+
+def test_a_stale_ratio_says_so(race):
+    read = ratios.read([race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}, tool_source_hash="old")])
+    assert [s.stale for s in ratios.speedups(read[0], "wavebench-wfa:cpu", "cigar", 2)] == [True]
+    figure = thesis_fig10.draw(papers.read(PAPER), read, {})
+    assert any(axes.get_title(loc="left").endswith("\nstale") for axes in figure.axes)
+    assert "Stale, measured with other sources of our kernel or the tool: every data set." in words(figure)
+    check_text(figure)
+
+
+def test_fig10_shows_hosts_reasons_and_stand_ins(race):
+    times = {OURS: 1.0, ("edlib", "", 2): 8.0, ("parasail", "scan", 2): 50.0}
+    races = ratios.read([
+        race("illumina_150", times, recall_affine=0.9),
+        race("nanopore", {OURS: 1.0, ("edlib", "", 2): 3.0}, failed=[("parasail", "scan", "timeout")]),
+    ])  # fmt: skip
+    figure = thesis_fig10.draw(papers.read(PAPER), races, {})
+    told = words(figure)
+    assert "some-cpu-2c" in told and "simulated stand-ins" in told and "2 threads each" in told
+    assert "No ratio, timeout: Parasail (scan) on Nanopore." in told
+    check_text(figure)
+
+
+def test_fig10_tells_a_reason_once_for_all_its_tools(race):
+    tools = {("parasail", name, 2): 5.0 for name in ("striped", "scan")}
+    races = ratios.read([
+        race("pacbio_hifi", {OURS: 1.0} | tools, coverage=0.07),
+        race("nanopore", {OURS: 1.0, ("edlib", "", 2): 3.0, ("wavebench-bpm", "cpu", 2): 9.0}),
+    ])  # fmt: skip
+    for row in races[0].rows:
+        if row["tool"] == "wavebench-wfa":
+            row["coverage"] = 1.0
+    figure = thesis_fig10.draw(papers.read(PAPER), races, {})
+    told = words(figure)
+    assert told.count("refused more than 1 %") == 1
+    assert "refused more than 1 % of the pairs: Parasail (striped, scan) on PacBio HiFi." in told
+    assert "BPM" not in told  # our other kernels are no peers
+    notes = [text.get_text() for text in figure.findobj(plotting.plt.Text) if "•" in text.get_text()]
+    assert all(len(line) <= 68 for text in notes for line in text.splitlines())
+    check_text(figure)
+
+
+def test_fig10_has_room_for_every_tool(race):
+    times = {(*[*tool.split(":"), ""][:2], 2): 5.0 for tool in thesis_fig10.OURS}
+    races = ratios.read([race("illumina_150", {OURS: 1.0} | times)])
+    check_text(thesis_fig10.draw(papers.read(PAPER), races, {}))
+
+
+def test_names_of_one_tool_share_a_bracket():
+    assert speedup_panels.listed(["Parasail (scan)", "Edlib", "Parasail (diag)"]) == "Parasail (scan, diag), Edlib"
+    assert speedup_panels.listed(["WFA2-lib", "WFA2-lib (BiWFA)"]) == "WFA2-lib, WFA2-lib (BiWFA)"
+
+
+def test_fig10_of_the_thesis_is_computed_from_its_table():
+    points = thesis_fig10.thesis_points(papers.read(PAPER))
+    assert points[("wfa2-lib:unidirectional", "illumina_250")] == 3  # the prose: 1.5 to 3 times
+    assert ("seqan", "moleculo") not in points  # a timeout
+    assert points[("parasail:striped", "illumina_250")] == pytest.approx(21240 / 17)
+
+
+def test_fig10_without_samples_says_so(tmp_path):
+    run = CliRunner().invoke(thesis_fig10.main, ["--paper", str(PAPER), "--out", str(tmp_path / "f")])
+    assert run.exit_code == 0, run.output
+    assert (tmp_path / "f.svg").exists() and (tmp_path / "f.png").exists()
+
+
+def test_fig10_names_a_file_it_cannot_read(tmp_path):
+    (tmp_path / "x.parquet").write_text("no")
+    run = CliRunner().invoke(thesis_fig10.main, [str(tmp_path / "x.parquet"), f"--paper={PAPER}", "--out=unused"])
+    assert run.exit_code == 2 and "x.parquet" in run.output and "Traceback" not in run.output
+
+
+def test_real_data_sets_are_named():
+    real = {"real_a": "nanopore", "real_b": "nanopore"}
+    assert list(places(["real_b", "illumina_150", "real_a"], real)) == ["illumina_150", "real_a", "real_b"]
+    assert names_of_real(["real_a", "real_b"], real) == ["Nanopore real 1 = a, Nanopore real 2 = b"]
+
+
+def exact_rows(tool, variant, threads, pairs, times, **changes):
+    """Sample rows of one cell with these times, a round each."""
+    rows = race_rows("nanopore", {(tool, variant, threads): 1}, rounds=len(times), experiment="thesis_tab9")
+    return [row | {"pairs": pairs, "value_s": seconds} | changes for row, seconds in zip(rows, times, strict=True)]
+
+
+def gpu_rows(variant, pairs, times, **changes):
+    """exact_rows() of one of our GPU aligners, from page-locked memory."""
+    pinned = {"quantity": "time_end_to_end_pinned", "metric": "affine"}
+    return exact_rows("wavebench-affine", variant, 1, pairs, times, **pinned | changes)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """read(rows, dataset=..., host=...) gives the race of those rows, read from a file."""
+
+    def read(rows, **changes):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
+        samples.write(path, [row | changes for row in rows], {"valid": True, "procedure": PROCEDURE})
+        return ratios.read([path])[0]
+
+    return read
+
+
+EDLIB = exact_rows("edlib", "", 2, 250, [9.0, 5.0, 4.0])  # 20 ms a pair
+FAST = gpu_rows("fast", 1000, [1.0, 2.0, 9.0, 2.0, 1.9])  # 2 ms
+DESIGN = gpu_rows("paper", 500, [4.0, 3.0, 2.5])  # 6 ms
+CPU = exact_rows("wavebench-auto", "cpu", 2, 250, [0.5, 0.5, 0.5])
+NO_GPU = [row | {"status": "not_installed", "value_s": None, "pairs": 0, "round": 0} for row in FAST[:1]]
+
+
+def test_gpu_ratios_are_of_medians_of_times_per_pair(read):
+    decoys = [
+        *exact_rows("edlib", "", 1, 250, [9.0] * 3),  # another number of threads
+        *exact_rows("edlib", "", 2, 250, [9.0] * 3, scope="score"),
+        *gpu_rows("fast", 1000, [7.0] * 5, quantity="time_end_to_end_pageable"),
+        *gpu_rows("fast", 1000, [7.0] * 5, quantity="time_kernel"),
+        *gpu_rows("fast", 1000, [7.0] * 5, scope="score"),
+        *gpu_rows("fast", 1000, [7.0] * 5, twin=True),
+        *gpu_rows("paper-band", 1000, [7.0] * 5, exact=False),
+    ]
+    decoys_behind = exact_rows("edlib", "", 2, 50, [9.0] * 3)  # a smaller subset
+    found = gpu_ratios.speedups(read(decoys + EDLIB + FAST + DESIGN + CPU + decoys_behind), "cigar", 2)
+    assert [(s.reference, s.tool) for s in found] == [(reference, "edlib") for reference in gpu_ratios.REFERENCES]
+    assert [s.median for s in found] == pytest.approx([10, 20 / 6])
+    assert all(s.low <= s.median <= s.high and not s.reason and not s.stale for s in found)
+
+
+def test_the_interval_of_a_ratio_of_medians_draws_both_sides_anew():
+    assert gpu_ratios.median_ratio_interval([6.0] * 5, [2.0] * 3) == (3, 3, 3)
+    # medians of two draws from 1 and 3 are 1, 2, 3 in a quarter, a half, a quarter of the cases
+    assert gpu_ratios.median_ratio_interval([1.0, 3.0], [2.0]) == (1, 0.5, 1.5)
+    assert gpu_ratios.median_ratio_interval([6.0], [1.0, 3.0]) == (3, 2, 6)
+    # sides that stutter in the same rounds are not set off against each other
+    median, low, high = gpu_ratios.median_ratio_interval([3.0, 15.0, 3.0, 15.0], [1.0, 5.0, 1.0, 5.0])
+    assert median == 3 and low < 1 < 9 < high
+    sides = [n**1.5 for n in range(1, 30)], [n**0.7 for n in range(1, 40)]  # no two draws are alike
+    assert gpu_ratios.median_ratio_interval(*sides) == gpu_ratios.median_ratio_interval(*sides)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (gpu_rows("fast", 1000, [2.0], recall_native=0.99), "not optimal on every pair"),
+        (gpu_rows("fast", 1000, [2.0], coverage=0.5), "refused 50 % of the pairs"),
+        (gpu_rows("fast", 0, [None], status="out_of_memory"), "out of memory"),
+    ],
+)
+def test_a_gpu_aligner_that_did_not_do_the_work_has_no_ratio(read, rows, told):
+    race = read(EDLIB + rows + DESIGN)
+    fast, design = gpu_ratios.speedups(race, "cigar", 2)
+    assert (fast.reason, fast.median) == (f"wavebench, fast design (GPU) {told}", None)
+    assert design.median == pytest.approx(20 / 6)
+    figure = thesis_fig10.draw(papers.read(PAPER), [race], {})
+    title = figure.axes[1].get_title(loc="left")
+    assert "hollow: wavebench, WFA-GPU's design (GPU)" in title and "filled" not in title
+    reason = told.replace("50 %", "more than 1 %")
+    assert f"No ratio, wavebench, fast design (GPU) {reason}: Edlib on Nanopore." in words(figure)
+
+
+def test_a_tool_that_was_wrong_or_failed_keeps_its_reason_beside_a_gpu(read):
+    failed = exact_rows("ksw2", "", 2, 0, [None], status="timeout")
+    wrong = [row | {"recall_native": 0.5} for row in EDLIB]
+    panel = speedup_panels.panels([read(wrong + failed + FAST)])[0]
+    told = speedup_panels.notes(panel, {}, {})
+    assert "No ratio, timeout: KSW2 on Nanopore" in told
+    assert "Crossed out, not optimal on every pair: Edlib on Nanopore" in told
+
+
+def notes_of(figure):
+    """{first line of a panel's title: its notes in one line}, with plain blanks."""
+    told = {axes.get_title(loc="left").splitlines()[0]: axes.get_xlabel().split() for axes in figure.axes}
+    return {host: " ".join(words) for host, words in told.items()}
+
+
+def test_each_host_tells_of_its_own_gpu_tools_and_whose_speed_up_it_shows(read):
+    races = [
+        read(EDLIB + FAST + DESIGN + CPU, host="with"),
+        read(EDLIB + CPU + NO_GPU, host="without"),
+        read(EDLIB + FAST + CPU, host="alone"),
+    ]
+    figure = thesis_fig10.draw(papers.read(PAPER), races, {})
+    notes, said = notes_of(figure), "No GPU tool has raced on this host."
+    assert said in notes["without:"] and said not in notes["with:"] + notes["alone:"]
+    assert "Medians of ratios taken round by round" in notes["without:"] and "bootstrap" not in notes["without:"]
+    assert "95 % bootstrap intervals" in notes["with:"] and "page-locked" in notes["with:"]
+    assert all("Tools of the thesis not in these races: GASAL2, ADEPT" in notes[f"{h}:"] for h in ("with", "without"))
+    assert "Edlib" not in notes["with:"].partition("not in these races")[2]
+    titles = {axes.get_title(loc="left").partition(":")[0]: axes.get_title(loc="left") for axes in figure.axes}
+    assert "filled: wavebench, fast design (GPU)\nhollow: wavebench, WFA-GPU's design (GPU)\n" in titles["with"]
+    assert "over each CPU tool on 2 threads" in titles["with"] and "lane kick" in titles["with"]
+    assert "hollow" not in titles["alone"] and "filled: wavebench, fast design (GPU)" in titles["alone"]
+    assert "wavebench (CPU) over each tool, 2 threads each" in " ".join(titles["without"].split())
+    check_text(figure)
+
+
+def drawn(axes):
+    """{ratio, in 3 digits: (marker face, opacity)} of a panel's markers."""
+    lines = [line for line in axes.lines if line.get_marker() not in ("None", "_", "|")]
+    return {
+        float(f"{line.get_ydata()[0]:.3g}"): (line.get_markerfacecolor(), line.get_alpha())
+        for line in lines
+        if len(line.get_ydata()) == 1
+    }
+
+
+def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
+    few = exact_rows("ksw2", "", 2, 20, [4.0] * 3)  # 200 ms a pair
+    orange, pink = plotting.ORANGE, plotting.PINK
+    figure = thesis_fig10.draw(papers.read(PAPER), [read(EDLIB + few + FAST + DESIGN)], {})
+    faint = thesis_fig10.FAINT
+    assert drawn(figure.axes[1]) == {
+        10: (orange, None),
+        3.33: ("white", None),
+        100: (pink, faint),
+        33.3: ("white", faint),
+    }
+    assert "Faint, scaled from fewer than 30 pairs: KSW2 on Nanopore." in words(figure)
+    on_cpu = thesis_fig10.draw(
+        papers.read(PAPER), [read(few + exact_rows("wavebench-auto", "cpu", 2, 20, [1.0] * 3))], {}
+    )
+    assert drawn(on_cpu.axes[1]) == {4: (pink, None)}  # both ran the same few pairs
+    own = gpu_rows("fast", 5, [0.01] * 3)
+    panel = speedup_panels.panels([read(EDLIB + own)])[0]
+    told = speedup_panels.notes(panel, {}, {})
+    assert "Faint, scaled from fewer than 30 pairs: wavebench, fast design (GPU) on Nanopore" in told
+    check_text(figure)
+
+
+def test_data_sets_without_our_gpu_aligners_are_named_and_not_drawn(read):
+    races = [read(EDLIB + CPU, dataset="real_a"), read(EDLIB + CPU, dataset="moleculo"), read(EDLIB + FAST)]
+    figure = thesis_fig10.draw(papers.read(PAPER), races, {})
+    assert [text.get_text() for text in figure.axes[1].get_xticklabels()] == ["Nanopore\nsim.\n"]
+    told = words(figure)
+    assert "Not shown, raced without our GPU aligners: moleculo, real a." in told
+    assert "No race, not in the lane or not run yet: Illumina 150, Illumina 250, PacBio CCS, PacBio HiFi." in told
+
+
+def test_fig10_of_recorded_gpu_races_is_their_medians():
+    """Every marker of the recorded host with a GPU, against the samples by plain statistics."""
+    files = sorted((ROOT / "results/recorded/nvidia-h200-intel-xeon-16c/lite/thesis_tab9").glob("*.parquet"))
+    races = {race.dataset: race for race in ratios.read(files)}
+    (panel,) = speedup_panels.panels(list(races.values()))
+    assert panel.on_gpu and panel.references == list(gpu_ratios.REFERENCES)
+
+    def per_pair(dataset, tool, quantity, threads):
+        name, _, variant = tool.partition(":")
+        wanted = {"tool": name, "variant": variant, "quantity": quantity, "threads": threads, "scope": "cigar"}
+        rows = [r for r in races[dataset].rows if not r["twin"] and all(r[key] == wanted[key] for key in wanted)]
+        most = max(row["pairs"] for row in rows)
+        return statistics.median(row["value_s"] for row in rows if row["pairs"] == most) / most
+
+    shown = [s for s in panel.speedups if s.median is not None]
+    assert {"illumina_150", "nanopore"} <= {s.dataset for s in shown} and len(shown) > 50
+    for s in shown:
+        tool = per_pair(s.dataset, s.tool, "time_end_to_end", 16)
+        own = per_pair(s.dataset, s.reference, "time_end_to_end_pinned", 1)
+        assert s.median == pytest.approx(tool / own) and s.low <= s.median <= s.high
+    figure = thesis_fig10.draw(papers.read(PAPER), list(races.values()), {})
+    assert "No GPU tool" not in words(figure)
+    check_text(figure)
