@@ -65,6 +65,7 @@ SAMPLE = {
     "peak_rss_bytes": 10_000_000,
     "peak_pinned_bytes": None,
     "peak_device_bytes": None,
+    "rescued": None,
 }
 
 

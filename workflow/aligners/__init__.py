@@ -110,6 +110,10 @@ class Adapter:
         """Further quantities of the last run, {name: seconds}, such as a GPU's copies and kernels by its own clock."""
         return {}
 
+    def counts(self) -> dict[str, int]:
+        """Of the last run, {"rescued": pairs that another device answered}, where the tool can tell."""
+        return {}
+
     def peak_memory(self, reset: bool) -> dict[str, int]:
         """Most memory held since the last reset beyond the process' own, {"peak_pinned_bytes": ..., ...}, on a GPU."""
         return {}

@@ -139,6 +139,10 @@ class WavebenchGpu(Adapter):
         """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""
         return self._raw.timings if self.source == "pinned" else {}
 
+    def counts(self):
+        """Pairs that no kernel could do: the CPU did them, on all cores, while the clock ran."""
+        return {"rescued": self._raw.rescued}
+
     def peak_memory(self, reset):
         """Page-locked and device memory of the library, with the tool's own letters; see Adapter.
 

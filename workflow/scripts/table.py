@@ -5,7 +5,7 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 
 from dataclasses import dataclass, field
 
-from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, unverified_text
+from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, rescued_text, unverified_text
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -152,6 +152,8 @@ class Cell:
             found.append(f"coverage {percent(record['coverage'])}")
         if unverified_text(record):
             found.append(unverified_text(record))
+        if rescued_text(record):
+            found.append(rescued_text(record))
         if self.answered < FEW_PAIRS and self.answered < self.column.pairs:
             found.append("few pairs")
         if idle_threads(record):

@@ -17,8 +17,8 @@ TIDY_COLUMNS = [
 CSV_COLUMNS = [
     "table", "block", "row", "tool", "variant", "source", "host", "lane", "threads", "scope", "dataset", "column",
     "pairs_measured", "pairs_paper", "time_measured_s", "time_s", "ci_low_s", "ci_high_s", "rounds", "gcups_end_to_end",
-    "recall_native", "recall_affine", "coverage", "refused", "exact", "struck_out", "stale", "race_valid", "race_note",
-    "status", "reason", "tool_version", "commit", "note",
+    "recall_native", "recall_affine", "coverage", "refused", "rescued", "exact", "struck_out", "stale", "race_valid",
+    "race_note", "status", "reason", "tool_version", "commit", "note",
 ]  # fmt: skip
 
 
@@ -98,6 +98,7 @@ def csv_rows(table):
                 "gcups_end_to_end": cell.gcups,
                 "recall_affine": cell.recall if line.source == "paper" else record.get("recall_affine"),
                 "refused": record.get("refused"),
+                "rescued": record.get("rescued"),
                 "exact": record.get("exact"),
                 "struck_out": cell.struck,
                 "stale": record.get("stale"),
@@ -181,6 +182,7 @@ def _measured_values(cell, base):
         ("peak_rss", "peak_rss_bytes", "bytes"),
         ("peak_pinned", "peak_pinned_bytes", "bytes"),
         ("peak_device", "peak_device_bytes", "bytes"),
+        ("rescued", "rescued", "pairs"),
     ):
         if record.get(key) is not None:
             yield base | {"quantity": quantity, "unit": unit, "value": record[key], "rounds": None}

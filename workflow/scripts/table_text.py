@@ -13,7 +13,8 @@ HOW_TO_READ = (
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
     "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
     "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time. "
-    "k of n answers verified: no exact score is known for the others, and recall is over those k.",
+    "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
+    "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work.",
     "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; older "
     "way of measuring: by another procedure than today's, see the notes; race invalid: its twins ran unevenly.",
 )
