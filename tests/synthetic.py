@@ -66,6 +66,8 @@ SAMPLE = {
     "peak_pinned_bytes": None,
     "peak_device_bytes": None,
     "rescued": None,
+    "bytes_in": None,
+    "bytes_out": None,
 }
 
 

@@ -57,7 +57,18 @@ def test_pairs_that_the_cpu_did_are_counted(monkeypatch):
         adapter = wavebench_gpu.WavebenchGpu(Edit, "fast", source)
         adapter.prepare(BATCH, Job("score", Edit()))
         adapter.run()
-        assert adapter.counts()["rescued"] == 2
+        assert adapter.counts() == {"rescued": 2, "bytes_out": 3 * 4}
+
+
+@pytest.mark.parametrize(("scope", "bytes_"), [("score", 20 * 4), ("cigar", 20 * (4 + 4) + 50 * 4)])
+def test_bytes_over_the_wire_are_told_of_packed_letters(brought, monkeypatch, scope, bytes_):
+    cigars = (np.ones(50, np.uint32), np.linspace(0, 50, 21, dtype=np.int64)) if scope == "cigar" else (None, None)
+    found = AlignmentResult(np.zeros(20, np.int32), np.zeros(20, np.uint8), *cigars)
+    monkeypatch.setattr(wfa_kernels, "align", lambda *_, **__: found)
+    adapter = wavebench_gpu.WavebenchGpu(Edit, "fast", "packed")
+    adapter.prepare(BATCH[:20], Job(scope, Edit()))
+    adapter.run()
+    assert adapter.counts() == {"rescued": 0, "bytes_in": 20 * _LOCKED["packed"], "bytes_out": bytes_}
 
 
 def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):

@@ -8,7 +8,7 @@ import yaml
 from tests.synthetic import measurement, race_rows
 from tests.tables import ROOT, cells, drawer, read_csv
 from workflow.race import samples
-from workflow.scripts import peaks, table_build, table_peers
+from workflow.scripts import peaks, table_build, table_floor, table_peers
 from workflow.scripts.tables import thesis_tab1
 
 TAB1 = yaml.safe_load((ROOT / "config/experiments/thesis_tab1.yaml").read_text())
@@ -111,6 +111,34 @@ def test_the_floor_is_the_letters_over_the_bandwidth_of_the_host_card(make, tmp_
     tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "time_floor" and r["status"] == "ok"]
     assert len(tidy) == 18 and all(r["value"] for r in tidy)
     assert "× floor" not in Path(f"{make('thesis_tab1', [ours])}.md").read_text()
+
+
+@pytest.mark.parametrize(("bytes_in", "bytes_out", "told"), [
+    (3_000_000, 1_000_000, "1.67 × own floor"),  # 60 us in at 50 GB/s
+    (1_000_000, 2_000_000, "1.25 × own floor"),  # 80 us out at 25 GB/s
+    (None, 2_000_000, ""),
+    (None, None, ""),
+])  # fmt: skip
+def test_packed_input_stands_beside_its_own_bytes_on_the_wire(make, tmp_path, bytes_in, bytes_out, told):
+    """100 us of 20K pairs: the way that takes longer counts, of the measured pairs."""
+    ours = measurement(tool="wavebench-edit", variant="fast", quantity="time_end_to_end_packed", input="packed2",
+                       median_s=1e-4, pairs=20_000, gpu="Some GPU", host="h200", source="recorded",
+                       bytes_in=bytes_in, bytes_out=bytes_out)  # fmt: skip
+    card = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 25.0}}}
+    samples.write(tmp_path / "r.parquet", race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, host="h200"), card)
+    text = Path(f"{make('thesis_tab1', [ours], races=[tmp_path / 'r.parquet'])}.md").read_text()
+    (row,) = [line for line in text.splitlines() if thesis_tab1.PACKED_LABEL in line and "| 0.0500 s ±" in line]
+    assert row.count("floor") == bool(told) and told in row
+    assert ("- Own floor: " in text) == ("(25 GB/s on h200)" in text) == bool(told)
+    without = Path(f"{make('thesis_tab1', [ours])}.md").read_text()
+    assert "× own floor" not in without and "- Own floor: " not in without
+
+
+def test_without_the_bandwidth_out_packed_input_has_no_ratio():
+    sent = {"bytes_in": 5 * 10**9, "bytes_out": 1}
+    assert table_floor.own_seconds(sent, table_floor.Wire(50.0)) is None
+    assert table_floor.own_seconds(sent, None) is None
+    assert table_floor.own_seconds(sent, table_floor.Wire(50.0, 50.0)) == pytest.approx(0.1)
 
 
 def test_the_floor_is_by_the_bandwidth_of_the_race_that_is_shown(make, tmp_path):

@@ -111,7 +111,8 @@ class Adapter:
         return {}
 
     def counts(self) -> dict[str, int]:
-        """Of the last run, {"rescued": pairs that another device answered}, where the tool can tell."""
+        """Of the last run, where the tool can tell: "rescued", pairs that another device answered, "bytes_in" and
+        "bytes_out", what crossed the wire to a device and back."""
         return {}
 
     def peak_memory(self, reset: bool) -> dict[str, int]:

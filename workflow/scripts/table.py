@@ -91,7 +91,7 @@ class Cell:
     reason: str = ""
     note: str = ""
     record: dict | None = None
-    floor_s: float | None = None  # of a GPU's time: what the letters alone need to reach it
+    floor_s: float | None = None  # of a GPU's time: what the letters, or packed ones and the answers, need on the wire
     others: list = field(default_factory=list)  # records of other quantities of the same run
 
     @property

@@ -183,6 +183,8 @@ def _measured_values(cell, base):
         ("peak_pinned", "peak_pinned_bytes", "bytes"),
         ("peak_device", "peak_device_bytes", "bytes"),
         ("rescued", "rescued", "pairs"),
+        ("bytes_in", "bytes_in", "bytes"),
+        ("bytes_out", "bytes_out", "bytes"),
     ):
         if record.get(key) is not None:
             yield base | {"quantity": quantity, "unit": unit, "value": record[key], "rounds": None}

@@ -59,8 +59,9 @@ def pageable_text(cell):
 
 
 def floor_text(cell):
-    """``1.09 × floor`` of a GPU's time from page-locked letters, where the floor is known; else nothing."""
-    return f"{significant(cell.time_s / cell.floor_s)} × floor" if cell.floor_s else ""
+    """``1.09 × floor`` of a GPU's time, ``1.09 × own floor`` of one from packed letters; nothing where not known."""
+    own = "own " * (cell.record is not None and cell.record["input"] == "packed2")
+    return f"{significant(cell.time_s / cell.floor_s)} × {own}floor" if cell.floor_s else ""
 
 
 def small_texts(table, cell, word=" pairs"):
