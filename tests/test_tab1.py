@@ -39,6 +39,36 @@ def test_input_packed_beforehand_has_a_row_of_its_own_and_no_rate(make):
     assert not any(standing.end_to_end or standing.kernel for standing in peaks.standings(filled))
 
 
+def kernel_race(seconds, table="thesis_tab1", **changes):
+    """Collected rows of our fast design, its kernels at work for so many seconds on 22.5e9 cells."""
+    tool = "wavebench-edit" if table == "thesis_tab1" else "wavebench-affine"
+    ours = {"experiment": table, "tool": tool, "variant": "fast", "gpu": "Some GPU", "cells": 22.5e9} | changes
+    times = {"time_end_to_end_pinned": 0.1, "time_end_to_end_pageable": 0.2, "time_kernel": seconds}
+    bounds = {"ci_low_s": seconds / 2, "ci_high_s": seconds * 2}
+    return [measurement(quantity=name, median_s=value, **bounds, **ours) for name, value in times.items()]
+
+
+@pytest.mark.parametrize("table", ["thesis_tab1", "thesis_tab8"])
+@pytest.mark.parametrize(("seconds", "told"), [(0.01, "2.25 TCUPS"), (0.05, "450 GCUPS")])
+def test_the_rate_of_the_kernels_alone_stands_below_a_gpus_time(make, table, seconds, told):
+    out = make(table, kernel_race(seconds, table))
+    text, page = (Path(f"{out}.{kind}").read_text() for kind in ("md", "html"))
+    assert text.count(f" · kernels {told} · pageable ") == 1 and text.count("· kernels ") == 1
+    assert f"<small>kernels {told}</small>" in page
+    (row,) = [r for r in cells(out, scope="cigar", dataset="uniform_150_e5", source="here") if r["gcups_kernel"]]
+    assert float(row["gcups_kernel"]) == pytest.approx(22.5 / seconds)
+    assert float(row["gcups_end_to_end"]) == pytest.approx(225)
+    (rate,) = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "gcups_kernel"]
+    assert [float(rate[key]) for key in ("value", "ci_low", "ci_high")] == pytest.approx(
+        [22.5 / seconds, 22.5 / seconds / 2, 22.5 / seconds * 2]
+    )
+
+
+@pytest.mark.parametrize("doubt", [{"rescued": 1}, {"coverage": 0.995}, {"recall_native": 0.9}])
+def test_kernels_that_did_not_do_all_pairs_right_have_no_rate(make, doubt):
+    assert "· kernels " not in Path(f"{make('thesis_tab1', kernel_race(0.01, **doubt))}.md").read_text()
+
+
 def test_an_external_row_is_scaled_dated_and_no_race(make):
     out = make("thesis_tab1", [], peers=[PEER])
     rows = cells(out, source="external")

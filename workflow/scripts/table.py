@@ -56,6 +56,7 @@ class Column:
 class Layout:
     """What a table looks like. recall: the fraction shown beside the time, "" to show it only in the details.
 
+    kernel_rates: the rate of a GPU's kernels alone is shown, too.
     unmapped: why the user's real reads cannot be mapped on this host, "" where they can.
     """
 
@@ -70,6 +71,7 @@ class Layout:
     paper_host: dict  # device -> machine of the paper
     paper_threads: int
     recall: str = ""
+    kernel_rates: bool = False
     unmapped: str = ""
 
 
@@ -138,6 +140,20 @@ class Cell:
         whole = record and self.time_s and self.answered == self.pairs and record["cells"]
         whole = whole and record["input"] == "ascii"
         return record["cells"] / record["median_s"] / 1e9 if whole else None
+
+    @property
+    def kernel(self):
+        """The record of the kernels' own time of the run; None where there is no end-to-end rate, or where the CPU did
+        some of the pairs: the kernels did not compute all cells then.
+        """
+        if not self.gcups or rescued_text(self.record):
+            return None
+        return next((one for one in self.others if one["quantity"] == "time_kernel" and one["median_s"]), None)
+
+    @property
+    def gcups_kernel(self):
+        """Of the measured pairs; None where kernel is."""
+        return self.kernel and self.kernel["cells"] / self.kernel["median_s"] / 1e9
 
     @property
     def marks(self):

@@ -7,7 +7,9 @@ from workflow.scripts.tools import TOOL_NAMES
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
     "pairs (in grey, or in the details) is scaled per answered pair. On a GPU the time is from page-locked memory, and "
-    "below it, marked pageable, from ordinary arrays. R is the recall as the paper defines it.",
+    "below it, marked pageable, from ordinary arrays. Kernels: the rate of the GPU's kernels alone: cells of the "
+    "full matrices, computed or not, over the time during which one of them ran; packing and copies are apart. R is "
+    "the recall as the paper defines it.",
     "Threads: own thread pool is the library's own threads in one process; the other rows of several threads are as "
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
@@ -64,9 +66,20 @@ def floor_text(cell):
     return f"{significant(cell.time_s / cell.floor_s)} × {own}floor" if cell.floor_s else ""
 
 
+def kernel_text(table, cell):
+    """``kernels 2.81 TCUPS``, the rate of a GPU's kernels alone, where the table shows it; nothing of wrong answers."""
+    rate = cell.gcups_kernel
+    if not table.layout.kernel_rates or not rate or cell.struck:
+        return ""
+    return f"kernels {significant(rate / 1e3)} TCUPS" if rate >= 1e3 else f"kernels {significant(rate)} GCUPS"
+
+
 def small_texts(table, cell, word=" pairs"):
     """What stands below the time of a cell, as a list of texts. word: see pairs_text."""
-    told = [floor_text(cell), pageable_text(cell), recall_text(table, cell), pairs_text(cell, word)]
+    told = [
+        floor_text(cell), kernel_text(table, cell), pageable_text(cell), recall_text(table, cell),
+        pairs_text(cell, word),
+    ]  # fmt: skip
     return [text for text in told if text]
 
 
@@ -137,7 +150,7 @@ def tool_name(line):
 
 DETAIL_HEAD = [
     "Block", "Tool", "Host", "Threads", "Data set", "Time of n pairs", "95 % interval", "n of N pairs", "Rounds",
-    "GCUPS", "Recall native", "Recall affine", "Coverage", "Marks",
+    "GCUPS end to end", "Recall native", "Recall affine", "Coverage", "Marks",
 ]  # fmt: skip
 
 

@@ -61,6 +61,7 @@ def make_layout(experiment, real_data, measurements):
         paper="thesis",
         paper_host={"CPU": "IBM Power9, 20 cores of 4 threads", "GPU": "NVIDIA V100 16 GB, NVLink"},
         paper_threads=80,
+        kernel_rates=True,
     )
 
 
