@@ -64,6 +64,7 @@ DEFINITIONS = (
     "Global memory throughput is bytes of device memory (dram__bytes) over the kernel's time. The thesis' product of "
     "the two is about the packed letters of its pairs, once, and the answers.",
     "Occupancy by the compiler's facts is the most warps that the kernel's registers and shared memory allow on an SM.",
+    "Stale: the kernels' sources have changed since; of unknown sources: read before their hash was kept.",
     "The times of a call are by the GPU's clock without a profiler, the median of several calls. All kernels are the "
     "alignment kernel and those that turn its vectors into CIGARs; packing the letters is apart.",
 )
@@ -148,7 +149,9 @@ def table(id_, title, caption, columns, hosts):
 def _head(column):
     if column.source == "paper":
         return f"{column.name} (thesis, {column.host})"
-    where = column.profile.where if column.profile else f"this host: {column.host}"
+    where = f"this host: {column.host}"
+    if column.profile:
+        where = ", ".join(filter(None, [column.profile.where, column.profile.doubt]))
     return f"{column.name}, {count(column.cell['pairs'])} pairs ({where})" if column.cell else where
 
 
@@ -172,6 +175,7 @@ def _notes(columns, hosts):
 def csv_rows(id_, columns):
     """One dict a cell."""
     for column in columns:
+        doubt = column.profile.doubt if column.profile else ""
         for metric, value in zip(METRICS, column.values, strict=True):
             yield {
                 "table": id_, "metric": metric.name, "quantity": metric.quantity, "unit": metric.unit,
@@ -179,7 +183,8 @@ def csv_rows(id_, columns):
                 "dataset": (column.cell or {}).get("dataset"), "kernel": column.kernel,
                 "pairs": (column.cell or {}).get("pairs"), "value": value.text,
                 "status": value.status,
-                "commit": column.profile.content["commit"] if column.profile else "", "note": value.note,
+                "commit": column.profile.content["commit"] if column.profile else "",
+                "note": "; ".join(filter(None, [doubt, value.note])),
             }  # fmt: skip
 
 
