@@ -66,6 +66,7 @@ def test_a_recorded_profile_stands_beside_the_papers(tmp_path):
     assert "1000 nt 5% (E64), 1M pairs (recorded: h200-16c)" in text
     assert "Recorded on h200-16c (NVIDIA H200) on 2026-01-02, commit 0123456789. ncu 2025.3.1.0." in text
     assert "not profiled on here-2c" in text and "sm__instruction_throughput" in text
+    assert "time_pack" not in ours and "Packing the letters is apart, and not shown" in text
 
 
 def test_tab5_shows_each_kernel_that_was_asked_for(tmp_path):
@@ -84,7 +85,7 @@ def test_without_ncu_the_compilers_facts_stand_alone(tmp_path):
     out = drawn(thesis_tab4, tmp_path, content)
     ours = values(out, "h200-16c", "2%")
     assert ours["sm_busy"] == ours["kernel_time"] == f"not measured: {missing['reason']}"
-    assert (ours["registers_per_thread"], ours["time_kernel"], ours["time_pack"]) == ("40", "22.50", "1.000")
+    assert (ours["registers_per_thread"], ours["time_kernel"]) == ("40", "22.50")
 
 
 def test_counters_that_ncu_could_not_get_say_why(tmp_path):
