@@ -65,6 +65,9 @@ SAMPLE = {
     "peak_rss_bytes": 10_000_000,
     "peak_pinned_bytes": None,
     "peak_device_bytes": None,
+    "rescued": None,
+    "bytes_in": None,
+    "bytes_out": None,
 }
 
 

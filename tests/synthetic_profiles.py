@@ -2,7 +2,7 @@
 
 import json
 
-from workflow.profile import cells, layout
+from workflow.profile import cells, layout, watched
 
 HEAD = {
     "layout": layout.LAYOUT,
@@ -16,6 +16,11 @@ COUNTERS = {
     "sm_busy_percent": 88.25, "issue_slots_busy_percent": 77.5, "active_warps_per_sm": 31.5,
     "active_threads_per_warp": 10.25, "warp_cycles_per_issued_instruction": 9.125,
 }  # fmt: skip
+
+
+def _head(kind):
+    """What all have in common; read from this checkout's kernels."""
+    return HEAD | {"kind": kind, "tool_source_hashes": watched.source_hashes(kind)}
 
 
 def facts(kernel, threads):
@@ -39,7 +44,7 @@ def kernels(**changes):
             "compiler_reason": "",
             "ncu": {kernel: COUNTERS},
         })  # fmt: skip
-    return HEAD | {"kind": "kernels", "ncu": {"version": "2025.3.1.0", "reason": ""}, "cells": found} | changes
+    return _head("kernels") | {"ncu": {"version": "2025.3.1.0", "reason": ""}, "cells": found} | changes
 
 
 def timeline(**changes):
@@ -54,7 +59,7 @@ def timeline(**changes):
         ]
         designs.append({"design": design, "seconds": 0.0123, "calls": 5, "spans": spans})
     dataset = {"dataset": "uniform_150_e5", "pairs": 1_000_000, "scope": "cigar", "input": "pinned"}
-    return HEAD | {"kind": "timeline", "designs": designs} | dataset | changes
+    return _head("timeline") | {"designs": designs} | dataset | changes
 
 
 def occupancy(**changes):
@@ -65,8 +70,8 @@ def occupancy(**changes):
         {"name": "affine_strips_back_2_3_1", "warps": 10, "at_once": 52, "warps_at_work": [0.0] * 8 + [13.0] * 2},
     ]
     batches = [{"batch": i, "pairs": 300 - 200 * i, "begin_s": 0.004 * i, "end_s": 0.006 + 0.004 * i} for i in range(2)]
-    return HEAD | {
-        "kind": "occupancy", "dataset": "pacbio_clr", "pairs": 400, "error": 0.15, "rescued": 0,
+    return _head("occupancy") | {
+        "dataset": "pacbio_clr", "pairs": 400, "error": 0.15, "rescued": 0,
         "lengths_bp": {"shortest": 100, "mean": 3001.25, "longest": 24988}, "seconds": 0.0123,
         "seconds_without_stamps": 0.0119, "processors": 4, "bin_s": 1e-3, "kernels": kernels,
         "processors_at_work": [4.0] * 8 + [1.0] * 2, "load": [1.0] * 8 + [0.25] * 2, "kernels_s": [0.0, 0.01],

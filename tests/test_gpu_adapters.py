@@ -1,13 +1,14 @@
-"""What the GPU's tools of one process hold together, told without a GPU."""
+"""What the GPU's tools of one process hold together, and what they count of a run, told without a GPU."""
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import wfa_kernels
 from tests.synthetic_pairs import random_pairs
-from wfa_kernels import Edit, PairBatch
-from workflow.aligners import wavebench_gpu
+from wfa_kernels import AlignmentResult, Edit, PairBatch
+from workflow.aligners import Job, wavebench_gpu
 
 BATCH = random_pairs(20, 30)
 _LOCKED = {"pinned": 300, "packed": 7}  # bytes a pair
@@ -46,6 +47,28 @@ def test_pairs_are_page_locked_once_for_both_scopes(brought):
     adapter.release()
     adapter.prepare(BATCH, None)
     assert brought[7:] == ["released", ("pinned", whole)]
+
+
+def test_pairs_that_the_cpu_did_are_counted(monkeypatch):
+    found = AlignmentResult(np.zeros(3, np.int32), np.zeros(3, np.uint8), rescued=2)
+    monkeypatch.setattr(wfa_kernels, "align", lambda *_, **__: found)
+    monkeypatch.setattr(wavebench_gpu, "_BRING", {})
+    for source in ("pinned", "pageable"):
+        adapter = wavebench_gpu.WavebenchGpu(Edit, "fast", source)
+        adapter.prepare(BATCH, Job("score", Edit()))
+        adapter.run()
+        assert adapter.counts() == {"rescued": 2, "bytes_out": 3 * 4}
+
+
+@pytest.mark.parametrize(("scope", "bytes_"), [("score", 20 * 4), ("cigar", 20 * (4 + 4) + 50 * 4)])
+def test_bytes_over_the_wire_are_told_of_packed_letters(brought, monkeypatch, scope, bytes_):
+    cigars = (np.ones(50, np.uint32), np.linspace(0, 50, 21, dtype=np.int64)) if scope == "cigar" else (None, None)
+    found = AlignmentResult(np.zeros(20, np.int32), np.zeros(20, np.uint8), *cigars)
+    monkeypatch.setattr(wfa_kernels, "align", lambda *_, **__: found)
+    adapter = wavebench_gpu.WavebenchGpu(Edit, "fast", "packed")
+    adapter.prepare(BATCH[:20], Job(scope, Edit()))
+    adapter.run()
+    assert adapter.counts() == {"rescued": 0, "bytes_in": 20 * _LOCKED["packed"], "bytes_out": bytes_}
 
 
 def test_all_designs_take_the_pairs_that_are_page_locked(brought, monkeypatch):

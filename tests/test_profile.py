@@ -11,8 +11,9 @@ import pytest
 
 from tests import synthetic_profiles
 from wfa_kernels import PairBatch, PaperDesign
+from workflow import aligners
 from workflow.profile import __main__ as command
-from workflow.profile import cells, kernels, ncu, record, timeline
+from workflow.profile import cells, kernels, layout, ncu, record, timeline, watched
 from workflow.scripts import profiles
 
 METRIC = {name: metric for name, (metric, _) in ncu.AVERAGES.items()}
@@ -197,6 +198,9 @@ def test_the_command_writes_what_the_tables_and_the_figure_read(fake_gpu, tmp_pa
     assert command.main(asked) == 0
     found = profiles.read(out, kind)
     assert (found["host"], found["host_card"]["id"]) == ("h-1c", "h-1c") and found["commit"]
+    tools = ["wavebench-edit:paper"] if kind == "kernels" else ["wavebench-edit:fast", "wavebench-edit:paper"]
+    adapters = aligners.load()
+    assert found["tool_source_hashes"] == {tool: adapters[tool].source_hash() for tool in tools}
     if kind == "timeline":
         assert [design["design"] for design in found["designs"]] == ["fast", "paper"]
         span = {"part": "time_h2d", "batch": 0, "begin_s": 0.0, "end_s": 1e-3}
@@ -206,6 +210,11 @@ def test_the_command_writes_what_the_tables_and_the_figure_read(fake_gpu, tmp_pa
     assert found["ncu"] == {"version": None, "reason": "ncu (Nsight Compute) is not installed"}
     assert cell["answered"] == {"E32": 1.0, "E64": 0.0, "E128": 0.0} and cell["pairs"] == 30
     assert cell["timings_s"]["time_kernel"] == [0.5] * kernels.CALLS and cell["compiler"]["E64"]["max_errors"] == 64
+
+
+def test_every_kind_names_the_tools_whose_kernels_it_watches():
+    assert set(watched.TOOLS) == set(layout.KINDS)
+    assert all(len(watched.source_hashes(kind)) == len(watched.TOOLS[kind]) for kind in layout.KINDS)
 
 
 def test_facts_that_fail_leave_the_rest(fake_gpu, monkeypatch, tmp_path):

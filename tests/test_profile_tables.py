@@ -15,7 +15,7 @@ from tests.test_figures import check_text
 from wfa_kernels import gpu_problem
 from workflow.race import host
 from workflow.scripts import kernel_metrics, plotting, profiles
-from workflow.scripts.figures import thesis_fig6
+from workflow.scripts.figures import gpu_occupancy, thesis_fig6
 from workflow.scripts.table_output import TIDY_COLUMNS
 from workflow.scripts.tables import thesis_tab4, thesis_tab5
 
@@ -66,6 +66,7 @@ def test_a_recorded_profile_stands_beside_the_papers(tmp_path):
     assert "1000 nt 5% (E64), 1M pairs (recorded: h200-16c)" in text
     assert "Recorded on h200-16c (NVIDIA H200) on 2026-01-02, commit 0123456789. ncu 2025.3.1.0." in text
     assert "not profiled on here-2c" in text and "sm__instruction_throughput" in text
+    assert "time_pack" not in ours and "Packing the letters is apart, and not shown" in text
 
 
 def test_tab5_shows_each_kernel_that_was_asked_for(tmp_path):
@@ -84,7 +85,7 @@ def test_without_ncu_the_compilers_facts_stand_alone(tmp_path):
     out = drawn(thesis_tab4, tmp_path, content)
     ours = values(out, "h200-16c", "2%")
     assert ours["sm_busy"] == ours["kernel_time"] == f"not measured: {missing['reason']}"
-    assert (ours["registers_per_thread"], ours["time_kernel"], ours["time_pack"]) == ("40", "22.50", "1.000")
+    assert (ours["registers_per_thread"], ours["time_kernel"]) == ("40", "22.50")
 
 
 def test_counters_that_ncu_could_not_get_say_why(tmp_path):
@@ -112,6 +113,41 @@ def test_the_newest_profile_of_a_host_counts(tmp_path):
     later = synthetic_profiles.kernels(time_utc="2026-02-03T00:00:00+00:00", commit="fedcba")
     out = drawn(thesis_tab4, tmp_path, later, synthetic_profiles.kernels())
     assert {row["commit"] for row in read_csv(f"{out}.csv") if row["host"] == "h200-16c"} == {"fedcba"}
+
+
+#: Changes of a made-up profile, and how it is then marked.
+DOUBTS = [({"tool_source_hashes": {"wavebench-edit:paper": "older"}}, "stale"), ({}, ""), (None, "of unknown sources")]
+
+
+def doubted(content, changes):
+    """The profile with these changes; None: as recorded before hashes were kept."""
+    return {k: v for k, v in content.items() if k != "tool_source_hashes"} if changes is None else content | changes
+
+
+@pytest.mark.parametrize(("changes", "doubt"), DOUBTS)
+@pytest.mark.parametrize("module", [thesis_tab4, thesis_tab5])
+def test_a_table_marks_a_profile_of_other_or_unknown_sources(tmp_path, module, changes, doubt):
+    out = drawn(module, tmp_path, doubted(synthetic_profiles.kernels(), changes))
+    text = out.with_suffix(".md").read_text()
+    assert text.count(f"pairs (recorded: h200-16c{f', {doubt}' if doubt else ''})") == 3
+    assert f"commit 0123456789{f' ({doubt})' if doubt else ''}. ncu" in text
+    ours = [row for row in read_csv(f"{out}.csv") if row["host"] == "h200-16c"]
+    assert ours and {row["note"] for row in ours} == {doubt}
+    tidy = [row["note"] for row in read_csv(f"{out}.tidy.csv") if row["host"] == "h200-16c"]
+    assert all(note.endswith(f"; {doubt}" if doubt else ")") for note in tidy)
+
+
+@pytest.mark.parametrize(("changes", "doubt"), DOUBTS)
+@pytest.mark.parametrize("kind", ["timeline", "occupancy"])
+def test_a_figure_marks_a_profile_of_other_or_unknown_sources(kind, changes, doubt):
+    figures = {"timeline": thesis_fig6, "occupancy": gpu_occupancy}
+    content = doubted(getattr(synthetic_profiles, kind)(host="nvidia-h200-intel-xeon-16c"), changes)
+    figure = figures[kind].draw([profiles.Profile("recorded", content)], "here-2c")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    titles = [title for title in titles if title.startswith("recorded: ")]
+    assert titles and all(title.endswith(f")\n{doubt}" if doubt else ")") for title in titles)
+    assert (f"({doubt})" in words(figure).replace("\n", " ")) == bool(doubt)
+    check_text(figure)
 
 
 def test_the_page_and_the_tidy_file(tmp_path):

@@ -220,6 +220,14 @@ def test_refused_pairs_lower_coverage_not_recall(arena):
     assert json.loads(row["refused"]) == {"unsupported": 20}
 
 
+def test_pairs_that_another_device_answered_are_counted(arena):
+    frame, _, _ = arena(["honest", "on-gpu", "rescued"], scopes=["score"])
+    counted = frame.groupby("tool")["rescued"]
+    assert counted.get_group("rescued").tolist() == [5] * sum(frame["tool"] == "rescued"), "the most of all rounds"
+    assert counted.get_group("honest").isna().all() and counted.get_group("on-gpu").isna().all()
+    assert (frame["coverage"] == 1).all()
+
+
 def test_affine_race_rescored_and_shards(arena):
     frame, _, _ = arena(["honest"], penalties=[4, 6, 2], threads=(1, "all"))
     rows = frame[(frame["scope"] == "cigar") & ~frame["twin"]]

@@ -8,7 +8,7 @@ import yaml
 from tests.synthetic import measurement, race_rows
 from tests.tables import ROOT, cells, drawer, read_csv
 from workflow.race import samples
-from workflow.scripts import peaks, table_build, table_peers
+from workflow.scripts import peaks, table_build, table_floor, table_peers
 from workflow.scripts.tables import thesis_tab1
 
 TAB1 = yaml.safe_load((ROOT / "config/experiments/thesis_tab1.yaml").read_text())
@@ -37,6 +37,36 @@ def test_input_packed_beforehand_has_a_row_of_its_own_and_no_rate(make):
     lane = {"name": "tiny", "pairs": {}}
     filled = table_build.build(thesis_tab1.make_layout(TAB1, "", []), rows[:1], {}, TAB1, lane)
     assert not any(standing.end_to_end or standing.kernel for standing in peaks.standings(filled))
+
+
+def kernel_race(seconds, table="thesis_tab1", **changes):
+    """Collected rows of our fast design, its kernels at work for so many seconds on 22.5e9 cells."""
+    tool = "wavebench-edit" if table == "thesis_tab1" else "wavebench-affine"
+    ours = {"experiment": table, "tool": tool, "variant": "fast", "gpu": "Some GPU", "cells": 22.5e9} | changes
+    times = {"time_end_to_end_pinned": 0.1, "time_end_to_end_pageable": 0.2, "time_kernel": seconds}
+    bounds = {"ci_low_s": seconds / 2, "ci_high_s": seconds * 2}
+    return [measurement(quantity=name, median_s=value, **bounds, **ours) for name, value in times.items()]
+
+
+@pytest.mark.parametrize("table", ["thesis_tab1", "thesis_tab8"])
+@pytest.mark.parametrize(("seconds", "told"), [(0.01, "2.25 TCUPS"), (0.05, "450 GCUPS")])
+def test_the_rate_of_the_kernels_alone_stands_below_a_gpus_time(make, table, seconds, told):
+    out = make(table, kernel_race(seconds, table))
+    text, page = (Path(f"{out}.{kind}").read_text() for kind in ("md", "html"))
+    assert text.count(f" · kernels {told} · pageable ") == 1 and text.count("· kernels ") == 1
+    assert f"<small>kernels {told}</small>" in page
+    (row,) = [r for r in cells(out, scope="cigar", dataset="uniform_150_e5", source="here") if r["gcups_kernel"]]
+    assert float(row["gcups_kernel"]) == pytest.approx(22.5 / seconds)
+    assert float(row["gcups_end_to_end"]) == pytest.approx(225)
+    (rate,) = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "gcups_kernel"]
+    assert [float(rate[key]) for key in ("value", "ci_low", "ci_high")] == pytest.approx(
+        [22.5 / seconds, 22.5 / seconds / 2, 22.5 / seconds * 2]
+    )
+
+
+@pytest.mark.parametrize("doubt", [{"rescued": 1}, {"coverage": 0.995}, {"recall_native": 0.9}])
+def test_kernels_that_did_not_do_all_pairs_right_have_no_rate(make, doubt):
+    assert "· kernels " not in Path(f"{make('thesis_tab1', kernel_race(0.01, **doubt))}.md").read_text()
 
 
 def test_an_external_row_is_scaled_dated_and_no_race(make):
@@ -111,6 +141,34 @@ def test_the_floor_is_the_letters_over_the_bandwidth_of_the_host_card(make, tmp_
     tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "time_floor" and r["status"] == "ok"]
     assert len(tidy) == 18 and all(r["value"] for r in tidy)
     assert "× floor" not in Path(f"{make('thesis_tab1', [ours])}.md").read_text()
+
+
+@pytest.mark.parametrize(("bytes_in", "bytes_out", "told"), [
+    (3_000_000, 1_000_000, "1.67 × own floor"),  # 60 us in at 50 GB/s
+    (1_000_000, 2_000_000, "1.25 × own floor"),  # 80 us out at 25 GB/s
+    (None, 2_000_000, ""),
+    (None, None, ""),
+])  # fmt: skip
+def test_packed_input_stands_beside_its_own_bytes_on_the_wire(make, tmp_path, bytes_in, bytes_out, told):
+    """100 us of 20K pairs: the way that takes longer counts, of the measured pairs."""
+    ours = measurement(tool="wavebench-edit", variant="fast", quantity="time_end_to_end_packed", input="packed2",
+                       median_s=1e-4, pairs=20_000, gpu="Some GPU", host="h200", source="recorded",
+                       bytes_in=bytes_in, bytes_out=bytes_out)  # fmt: skip
+    card = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 25.0}}}
+    samples.write(tmp_path / "r.parquet", race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, host="h200"), card)
+    text = Path(f"{make('thesis_tab1', [ours], races=[tmp_path / 'r.parquet'])}.md").read_text()
+    (row,) = [line for line in text.splitlines() if thesis_tab1.PACKED_LABEL in line and "| 0.0500 s ±" in line]
+    assert row.count("floor") == bool(told) and told in row
+    assert ("- Own floor: " in text) == ("(25 GB/s on h200)" in text) == bool(told)
+    without = Path(f"{make('thesis_tab1', [ours])}.md").read_text()
+    assert "× own floor" not in without and "- Own floor: " not in without
+
+
+def test_without_the_bandwidth_out_packed_input_has_no_ratio():
+    sent = {"bytes_in": 5 * 10**9, "bytes_out": 1}
+    assert table_floor.own_seconds(sent, table_floor.Wire(50.0)) is None
+    assert table_floor.own_seconds(sent, None) is None
+    assert table_floor.own_seconds(sent, table_floor.Wire(50.0, 50.0)) == pytest.approx(0.1)
 
 
 def test_the_floor_is_by_the_bandwidth_of_the_race_that_is_shown(make, tmp_path):

@@ -19,7 +19,7 @@ def test_a_wrong_tool_that_claims_exactness_is_struck_out(make):
     out = make("thesis_tab1", [measurement(recall_native=0.99996)])
     text = Path(f"{out}.md").read_text()
     assert "~~250 s ±0.60 %~~ · 20K of 10M pairs **(recall 99.996 %)**" in text
-    assert '<s>250 s <span class="ci">±0.60 %</span></s>' in Path(f"{out}.html").read_text()
+    assert '<s><span>250 s</span> <span class="ci">±0.60 %</span></s>' in Path(f"{out}.html").read_text()
     assert cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")[0]["struck_out"] == "true"
 
 
@@ -53,6 +53,20 @@ def test_answers_without_an_exact_score_are_told(make):
 def test_refused_pairs_are_no_unverified_answers(make):
     out = make("thesis_tab1", [measurement(coverage=0.995, verified=19_900)])
     assert "answers verified" not in Path(f"{out}.csv").read_text()
+
+
+def test_pairs_that_a_gpus_tool_left_to_the_cpu_are_told(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    found = {"uniform_150_e2": 12, "uniform_150_e5": 1, "uniform_150_e10": 0, "uniform_300_e2": None}
+    out = make("thesis_tab1", [measurement(dataset=name, rescued=n, **ours) for name, n in found.items()])
+    text = Path(f"{out}.html").read_text()
+    assert '<small class="mark">12 pairs by the CPU</small>' in text and ">1 pair by the CPU<" in text
+    assert text.count("by the CPU</small>") == 2 and "n pairs by the CPU: no kernel of the GPU" in text
+    rows = {r["dataset"]: r for r in cells(out, source="here", tool="wavebench-edit", scope="cigar", status="ok")}
+    assert {name: row["rescued"] for name, row in rows.items()} == dict(zip(found, ["12", "1", "0", ""], strict=True))
+    assert rows["uniform_150_e2"]["note"].startswith("12 pairs by the CPU")
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if r["quantity"] == "rescued"]
+    assert [(r["value"], r["unit"]) for r in tidy] == [("12", "pairs"), ("1", "pairs"), ("0", "pairs")]
 
 
 @pytest.mark.parametrize("source", ["here", "recorded"])

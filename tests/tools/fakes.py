@@ -318,6 +318,20 @@ class OnGpu(Honest):
         self.variant = variant
 
 
+class Rescued(OnGpu):
+    """Had another device answer some of its pairs: of a cell's third run, the first that is timed, most."""
+
+    tool = "rescued"
+    runs = 0
+
+    def run(self):
+        super().run()
+        self.runs += 1
+
+    def counts(self):
+        return {"rescued": 5 if self.runs == 3 else 2}
+
+
 class Lodger(Honest):
     """In the block of the GPU, in a process with others."""
 
@@ -392,7 +406,7 @@ def adapters():
     """One of each."""
     kinds = (
         Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
-        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Lodger, Sublodger, Vandal,
+        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Rescued, Lodger, Sublodger, Vandal,
         UnevenOnGpu, AbsentOnGpu, GuessOnGpu,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Logbook("b"), OnGpu("b")]

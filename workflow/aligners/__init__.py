@@ -110,6 +110,11 @@ class Adapter:
         """Further quantities of the last run, {name: seconds}, such as a GPU's copies and kernels by its own clock."""
         return {}
 
+    def counts(self) -> dict[str, int]:
+        """Of the last run, where the tool can tell: "rescued", pairs that another device answered, "bytes_in" and
+        "bytes_out", what crossed the wire to a device and back."""
+        return {}
+
     def peak_memory(self, reset: bool) -> dict[str, int]:
         """Most memory held since the last reset beyond the process' own, {"peak_pinned_bytes": ..., ...}, on a GPU."""
         return {}

@@ -139,6 +139,16 @@ class WavebenchGpu(Adapter):
         """Copies and kernels by the GPU's clock; of the pinned run only, as they are the same work."""
         return self._raw.timings if self.source == "pinned" else {}
 
+    def counts(self):
+        """Pairs that no kernel could do: the CPU did them, on all cores, while the clock ran; and bytes over the wire.
+
+        Those in are told of packed letters alone: the library packs some of the others on the way.
+        """
+        found = {"rescued": self._raw.rescued, "bytes_out": bytes_out(self._raw)}
+        # All of it crosses: planes of 2 bits a letter; records of 2 lengths of 8, 16 or 32 bits a pair, and 2 places of
+        # 32 bits each 128 pairs (wfa_kernels/cuda/records.py).
+        return found | ({"bytes_in": self._pairs.page_locked_bytes} if self.source == "packed" else {})
+
     def peak_memory(self, reset):
         """Page-locked and device memory of the library, with the tool's own letters; see Adapter.
 
@@ -153,6 +163,17 @@ class WavebenchGpu(Adapter):
     def outputs(self):
         """The result as it is."""
         return self._raw
+
+
+def bytes_out(result):
+    """Bytes of an AlignmentResult on the wire from the GPU; a few more a batch are left out.
+
+    wfa_kernels/cuda/buffers.py: scores cross as int32 and CIGARs as uint32 a run. Where each of them ends is uint32
+    there and widened on the host, and statuses are the host's own.
+    """
+    if result.cigars is None:
+        return 4 * len(result)
+    return (4 + 4) * len(result) + 4 * len(result.cigars)
 
 
 def adapters():

@@ -1,8 +1,9 @@
-"""A profile as a file: one JSON that says on which machine, when and from which commit it was read."""
+"""A profile as a file: one JSON that says on which machine, when and from which commit and sources it was read."""
 
 import json
 import os
 
+from workflow.profile import watched
 from workflow.profile.cells import ProfileError
 from workflow.profile.layout import LAYOUT
 from workflow.race import provenance
@@ -29,6 +30,7 @@ def write(path, kind, content, host=None):
         "host_card": host_card(host),
         "commit": provenance.commit(),
         "time_utc": provenance.now_utc(),
+        "tool_source_hashes": watched.source_hashes(kind),
     }
     beside = f"{path}.{os.getpid()}.part"
     with open(beside, "w", encoding="utf-8") as out:

@@ -67,6 +67,7 @@ class Record:
 
     times: list = field(default_factory=list)
     further: dict = field(default_factory=dict)  # of other quantities: {name: seconds round by round}
+    counts: dict = field(default_factory=dict)  # of its runs, {"rescued": ..., ...}: the most of all rounds
     status: str = "ok"
     reason: str = ""
     verdict: Verdict | None = None

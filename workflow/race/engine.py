@@ -157,6 +157,7 @@ def _rows(conductor, records, pairs, context):
             "base_rss_bytes": record.base_rss_bytes,
             "peak_rss_bytes": record.peak_rss_bytes,
             **record.peak_memory,
+            **record.counts,
             **_verdict_fields(record.verdict),
         }
         # The failing pairs can be many: they stand in the first row of the cell only.

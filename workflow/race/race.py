@@ -53,6 +53,7 @@ class Race:
         for record in self.records.values():
             record.times.clear()
             record.further.clear()
+            record.counts.clear()
         seed = self.conductor.seed
         seed = random.SystemRandom().getrandbits(32) if seed is None else seed
         paces, rounds = [canary.seconds()], {}
@@ -272,6 +273,8 @@ class Race:
             record.times.append(took)
             for name, seconds in self._ask(key, "timings", key.name).items():
                 record.further.setdefault(name, []).append(seconds)
+            for name, number in self._ask(key, "counts", key.name).items():
+                record.counts[name] = max(number, record.counts.get(name, 0))
             self._ask(key, "forget", key.name)
         except WorkerFailed as failure:
             self.conductor.say(f"  {key.tool} {key.scope}: {failure}")

@@ -55,10 +55,22 @@ SCHEMA = pa.schema(
         ("peak_rss_bytes", pa.int64()),  # over the cell's processes in that run, with all that they hold
         ("peak_pinned_bytes", pa.int64()),  # page-locked, part of the former; of a GPU's tool only
         ("peak_device_bytes", pa.int64()),  # on the GPU, by the tool's own count
+        # Counts of a run, the most of all rounds, where the tool tells:
+        ("rescued", pa.int64()),  # pairs that another device answered
+        ("bytes_in", pa.int64()),  # of the pairs, that cross the wire to the device
+        ("bytes_out", pa.int64()),  # of the answers, that come back
     ]
 )
 #: Columns that samples recorded before they were introduced do not have; they are null there.
-_LATER = ("jit_compiled", "base_rss_bytes", "peak_pinned_bytes", "peak_device_bytes")
+_LATER = (
+    "jit_compiled",
+    "base_rss_bytes",
+    "peak_pinned_bytes",
+    "peak_device_bytes",
+    "rescued",
+    "bytes_in",
+    "bytes_out",
+)
 #: Columns that every race file has.
 REQUIRED = tuple(name for name in SCHEMA.names if name not in _LATER)
 

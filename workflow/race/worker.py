@@ -114,6 +114,10 @@ class Shard:
         """Further quantities of the last run, {name: seconds}."""
         return dict(self.cells[key][1].adapter.timings()) if key in self.cells else {}
 
+    def counts(self, key):
+        """Counts of the last run, {name: number}."""
+        return dict(self.cells[key][1].adapter.counts()) if key in self.cells else {}
+
     def peak_memory(self, key, reset):
         """Most memory of a GPU's tool since the last reset, {name: bytes}."""
         return dict(self.cells[key][1].adapter.peak_memory(reset)) if key in self.cells else {}
@@ -243,6 +247,10 @@ class Team:
     def timings(self, key):
         """Further quantities of the last run, {name: seconds}: only a tool that runs in one process has any."""
         return self.own.timings(key)
+
+    def counts(self, key):
+        """See Shard.counts: only a tool that runs in one process has any."""
+        return self.own.counts(key)
 
     def peak_memory(self, key, reset):
         """See Shard.peak_memory: only a tool that runs in one process has any."""

@@ -5,12 +5,12 @@ import json
 from collections import Counter
 from statistics import median
 
+from workflow.scripts import table_floor
 from workflow.scripts.doubts import NOISY, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
-from workflow.scripts.table_floor import pinned, seconds
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
@@ -206,13 +206,13 @@ def on_gpu(races, here=()):
     """
     groups = {}
     for race in shown(races):
-        wire = pinned(race.card.get("host_card") or {})
+        wire = table_floor.wire(race.card.get("host_card") or {})
         if not race.valid or not wire or race.rows[0]["dataset_model"] != "uniform":
             continue
         key = (race.rows[0]["experiment"], race.host not in here, race.host)
         for scope, rows in _fast_runs(race).items():
             group = groups.setdefault(key, {"times": {}, "stale": False, "older": False})
-            floor_s = seconds(rows[0]["length_bp"], rows[0]["pairs"], wire)
+            floor_s = table_floor.seconds(rows[0]["length_bp"], rows[0]["pairs"], wire)
             group["times"].setdefault(scope, []).append(median(row["value_s"] for row in rows) / floor_s)
             group["stale"] |= tool_id(rows[0]) in race.stale
             group["older"] |= race.older

@@ -1,5 +1,6 @@
 # What is read from a GPU itself, where there is one; tables and figures are drawn from recorded profiles, too.
 from wfa_kernels import gpu_problem
+from workflow.profile import watched
 from workflow.scripts import profiles
 
 CAN_PROFILE = bool(host.gpus()) and gpu_problem() is None
@@ -53,6 +54,7 @@ rule kernel_table:
         table="thesis_tab4|thesis_tab5",
     params:
         host=HOST,
+        sources=lambda wildcards: watched.source_hashes("kernels"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.tables.{wildcards.table} {input.profiles} --paper {input.paper}"
@@ -83,6 +85,7 @@ rule profile_figure:
     params:
         caption=lambda wildcards: caption(wildcards.figure),
         host=HOST,
+        sources=lambda wildcards: watched.source_hashes(PROFILE_OF[wildcards.figure]),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "python -m workflow.scripts.figures.{wildcards.figure} {input.profiles} --host {params.host}"

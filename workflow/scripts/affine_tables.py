@@ -40,5 +40,6 @@ def layout(experiment, **own):
         paper_host=PAPER_HOST,
         paper_threads=PAPER_THREADS,
         recall="recall_affine",
+        kernel_rates=True,
         **own,
     )

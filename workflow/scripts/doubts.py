@@ -45,6 +45,12 @@ def race_rank(valid, outdated, pairs_total, time_utc):
     return bool(valid), not outdated, pairs_total or 0, time_utc or ""
 
 
+def rescued_text(record):
+    """``12 pairs by the CPU`` where a GPU's tool handed so many of its pairs to it, "" for none, or where not told."""
+    rescued = int(record["rescued"] or 0)
+    return f"{rescued} pair{'s' * (rescued != 1)} by the CPU" if rescued else ""
+
+
 def refused_share(coverage):
     """``refused 93 %``."""
     return f"refused {significant(100 * (1 - coverage), 2)} %"

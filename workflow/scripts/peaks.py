@@ -67,12 +67,7 @@ def standings(table):
 def _standing(lines):
     counted = [(line, cell) for line in lines for cell in line.cells if cell.gcups and not cell.struck]
     whole = [Peak(line, cell, cell.record) for line, cell in counted]
-    kernel = [
-        Peak(line, cell, other)
-        for line, cell in counted
-        for other in cell.others
-        if other["quantity"] == "time_kernel" and other["median_s"]
-    ]
+    kernel = [Peak(line, cell, cell.kernel) for line, cell in counted if cell.kernel]
     return Standing(lines, _best(whole), _best(kernel), "" if whole else _why(lines))
 
 

@@ -3,9 +3,10 @@
 import json
 import textwrap
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from workflow.profile import layout
+from workflow.profile import layout, watched
 from workflow.scripts.format_numbers import short_commit
 
 
@@ -25,6 +26,15 @@ class Profile:
         """Id of the host."""
         return self.content["host"]
 
+    @cached_property  # every source of the GPU's side is read for it
+    def doubt(self):
+        """``stale`` where the kernels' sources have changed since, ``of unknown sources`` where it does not tell them;
+        "" where they are this checkout's."""
+        told = self.content.get("tool_source_hashes")
+        if told is None:
+            return "of unknown sources"
+        return "stale" if told != watched.source_hashes(self.content["kind"]) else ""
+
     @property
     def where(self):
         """The host as a column or a panel names it."""
@@ -37,10 +47,11 @@ class Profile:
 
     @property
     def provenance(self):
-        """A sentence: when it was read, and from which commit."""
+        """A sentence: when it was read, from which commit, and its doubt."""
         begin = "Read on this host" if self.source == "here" else "Recorded on"
         day, commit = self.content["time_utc"][:10], short_commit(self.content["commit"])
-        return f"{begin} {self.host} ({self.gpu or 'GPU not named'}) on {day}, commit {commit}."
+        doubt = f" ({self.doubt})" if self.doubt else ""
+        return f"{begin} {self.host} ({self.gpu or 'GPU not named'}) on {day}, commit {commit}{doubt}."
 
 
 def files(kind, here, made, results="results"):

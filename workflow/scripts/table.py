@@ -5,7 +5,7 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 
 from dataclasses import dataclass, field
 
-from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, unverified_text
+from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, rescued_text, unverified_text
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -56,6 +56,7 @@ class Column:
 class Layout:
     """What a table looks like. recall: the fraction shown beside the time, "" to show it only in the details.
 
+    kernel_rates: the rate of a GPU's kernels alone is shown, too.
     unmapped: why the user's real reads cannot be mapped on this host, "" where they can.
     """
 
@@ -70,6 +71,7 @@ class Layout:
     paper_host: dict  # device -> machine of the paper
     paper_threads: int
     recall: str = ""
+    kernel_rates: bool = False
     unmapped: str = ""
 
 
@@ -91,7 +93,7 @@ class Cell:
     reason: str = ""
     note: str = ""
     record: dict | None = None
-    floor_s: float | None = None  # of a GPU's time: what the letters alone need to reach it
+    floor_s: float | None = None  # of a GPU's time: what the letters, or packed ones and the answers, need on the wire
     others: list = field(default_factory=list)  # records of other quantities of the same run
 
     @property
@@ -140,6 +142,20 @@ class Cell:
         return record["cells"] / record["median_s"] / 1e9 if whole else None
 
     @property
+    def kernel(self):
+        """The record of the kernels' own time of the run; None where there is no end-to-end rate, or where the CPU did
+        some of the pairs: the kernels did not compute all cells then.
+        """
+        if not self.gcups or rescued_text(self.record):
+            return None
+        return next((one for one in self.others if one["quantity"] == "time_kernel" and one["median_s"]), None)
+
+    @property
+    def gcups_kernel(self):
+        """Of the measured pairs; None where kernel is."""
+        return self.kernel and self.kernel["cells"] / self.kernel["median_s"] / 1e9
+
+    @property
     def marks(self):
         """Words a reader must see beside the time."""
         if not self.measured:
@@ -152,6 +168,8 @@ class Cell:
             found.append(f"coverage {percent(record['coverage'])}")
         if unverified_text(record):
             found.append(unverified_text(record))
+        if rescued_text(record):
+            found.append(rescued_text(record))
         if self.answered < FEW_PAIRS and self.answered < self.column.pairs:
             found.append("few pairs")
         if idle_threads(record):

@@ -50,7 +50,8 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
     told = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
-    return Table(layout, lines, told + table_floor.note(lines, bandwidths) + notes(lines) + left_out + unraced)
+    told += [*table_floor.notes(lines, bandwidths), *notes(lines), *left_out, *unraced]
+    return Table(layout, lines, told)
 
 
 def _places(row, measurements, experiment, hosts, here, outside):
@@ -70,7 +71,7 @@ def row_tool(record):
 
 
 def _wires(columns, chosen, source, host, bandwidths):
-    """{data set: GB/s or None} of the host's race that each column shows, or else of the host."""
+    """{data set: table_floor.Wire or None} of the host's race that each column shows, or else of the host."""
     races = {}
     for (its_source, its_host, *_, dataset), records in chosen.items():
         if (its_source, its_host) == (source, host):
@@ -79,10 +80,14 @@ def _wires(columns, chosen, source, host, bandwidths):
 
 
 def _beside_floor(line, wires):
-    """The line, with the floor of each of its times from page-locked letters. wires: {data set: GB/s or None}."""
+    """The line, with the floor of each of its times from page-locked or packed letters. wires: see _wires()."""
     for cell in line.cells:
-        if cell.time_s is not None and cell.record["quantity"] == "time_end_to_end_pinned":
-            cell.floor_s = table_floor.seconds(cell.column.length_bp, cell.column.pairs, wires[cell.column.dataset])
+        quantity, wire = cell.time_s is not None and cell.record["quantity"], wires[cell.column.dataset]
+        if quantity == "time_end_to_end_pinned":
+            cell.floor_s = table_floor.seconds(cell.column.length_bp, cell.column.pairs, wire)
+        elif quantity == "time_end_to_end_packed":
+            own_s = table_floor.own_seconds(cell.record, wire)
+            cell.floor_s = own_s and own_s * cell.scale
     return line
 
 

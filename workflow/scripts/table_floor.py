@@ -1,4 +1,7 @@
-"""The floor of a GPU's time from end to end: the letters of the pairs over the wire, and nothing else."""
+"""The floor of a GPU's time from end to end: the letters of the pairs over the wire, and nothing else.
+
+Where the letters were packed beforehand, what really crosses the wire, each way.
+"""
 
 from dataclasses import dataclass, field
 
@@ -17,8 +20,16 @@ def row(block, scope):
 
 
 @dataclass(frozen=True)
+class Wire:
+    """GB/s (10**9 bytes) between page-locked memory and a GPU, each way alone. outward: None where not told."""
+
+    inward: float
+    outward: float | None = None
+
+
+@dataclass(frozen=True)
 class Bandwidths:
-    """GB/s (10**9 bytes) from page-locked memory to the GPU, or None where a card does not tell.
+    """The Wire of races and hosts, or None where a card does not tell.
 
     races: {(host, race_id): as measured before it}: machines of one id differ by some percent. hosts: {host: of its
     newest card}, for a race whose own card does not tell.
@@ -35,24 +46,34 @@ class Bandwidths:
 def bandwidths(files):
     """The Bandwidths that race files tell. Raises samples.SamplesError, a ValueError."""
     told = [one for path in files for one in gpu_cards.cards(str(path))]
-    races = {(row["host"], row["race_id"]): pinned(card) for row, card in told}
-    return Bandwidths(races, {host.host: pinned(host.card) for host in gpu_cards.of_hosts(files, here="")})
+    races = {(row["host"], row["race_id"]): wire(card) for row, card in told}
+    return Bandwidths(races, {host.host: wire(host.card) for host in gpu_cards.of_hosts(files, here="")})
 
 
-def pinned(card):
-    """GB/s from page-locked memory to the GPU that a host card tells, or None."""
-    return (card.get("pcie_gb_s") or {}).get("h2d_pinned")
+def wire(card):
+    """The Wire that a host card tells of, or None."""
+    told = card.get("pcie_gb_s") or {}
+    return Wire(told["h2d_pinned"], told.get("d2h_pinned")) if told.get("h2d_pinned") else None
 
 
-def seconds(length_bp, pairs, bandwidth):
-    """Seconds that the letters of so many pairs need, by their nominal length; None where that or the GB/s are None."""
-    if not bandwidth or length_bp is None:
+def seconds(length_bp, pairs, wire_):
+    """Seconds that the letters of so many pairs need, by their nominal length; None where that or the Wire is None."""
+    if not wire_ or length_bp is None:
         return None
-    return 2 * length_bp * pairs / (bandwidth * 1e9)
+    return 2 * length_bp * pairs / (wire_.inward * 1e9)
+
+
+def own_seconds(record, wire_):
+    """Seconds that the bytes of a run need over the wire, which takes both ways at once; None where they, or the GB/s,
+    are not told."""
+    bytes_in, bytes_out = record["bytes_in"], record["bytes_out"]
+    if not wire_ or not wire_.outward or bytes_in is None or bytes_out is None:
+        return None
+    return max(bytes_in / wire_.inward, bytes_out / wire_.outward) / 1e9
 
 
 def line(row_, source, host, columns, wires, has_gpu):
-    """The Line of one host, in four digits: a bandwidth is not known better. wires: {data set: GB/s or None}.
+    """The Line of one host, in four digits: a bandwidth is not known better. wires: {data set: Wire or None}.
 
     has_gpu: whether the host has one.
     """
@@ -69,25 +90,34 @@ def line(row_, source, host, columns, wires, has_gpu):
     return Line(row_, source, host, None, cells)
 
 
-def note(lines, known):
-    """[sentence] on the floors that the lines of a table show or are compared with; known: the Bandwidths."""
-    found = {}
+def notes(lines, known):
+    """Sentences on the floors that the lines of a table show or are compared with; known: the Bandwidths."""
+    inward, outward = {}, {}
     for line_ in lines:
         for cell in line_.cells:
             if cell.floor_s or (line_.row.tool == FLOOR and cell.time_s):
-                race = cell.record["race_id"] if cell.record else None
-                found.setdefault(line_.host, []).append(known.of(line_.host, race))
-    told = ", ".join(f"{_range(speeds)} GB/s on {host}" for host, speeds in found.items())
-    if not told:
-        return []
-    return [
-        "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before each "
-        f"race ({told}). Below a GPU's time stands how many times the floor it is; offsets, lengths and answers are in "
-        "the time, not in the floor. A design that packs some of the letters to 2 bits on the host sends "
-        "fewer bytes and can take less."
-    ]
+                its_wire = known.of(line_.host, cell.record["race_id"] if cell.record else None)
+                inward.setdefault(line_.host, []).append(its_wire.inward)
+                if cell.floor_s and line_.row.input == "packed2":
+                    outward.setdefault(line_.host, []).append(its_wire.outward)
+    if inward:
+        yield (
+            "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before "
+            f"each race ({_on_hosts(inward)}). Below a GPU's time stands how many times the floor it is; offsets, "
+            "lengths and answers are in the time, not in the floor. A design that packs some of the letters to 2 bits "
+            "on the host sends fewer bytes and can take less."
+        )
+    if outward:
+        yield (
+            "Own floor: of input packed beforehand, the bytes that cross the wire to the GPU over that bandwidth, or "
+            f"those that come back over the bandwidth to page-locked memory ({_on_hosts(outward)}), whichever takes "
+            "longer."
+        )
 
 
-def _range(speeds):
-    """The least and the most of some numbers, once where they are the same in three digits."""
-    return " to ".join(dict.fromkeys(f"{speed:.3g}" for speed in (min(speeds), max(speeds))))
+def _on_hosts(speeds):
+    """``50 to 60 GB/s on h200`` of {host: GB/s}: the least and the most, or one where three digits agree."""
+    return ", ".join(
+        " to ".join(dict.fromkeys(f"{speed:.3g}" for speed in (min(of_host), max(of_host)))) + f" GB/s on {host}"
+        for host, of_host in speeds.items()
+    )

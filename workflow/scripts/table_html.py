@@ -21,6 +21,9 @@ STYLE = """
 .wb table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
 .wb th, .wb td { padding: 3px; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
 .wb td.v { text-align: right; white-space: nowrap; }
+.wb td.time { white-space: normal; }
+.wb td.time > * { white-space: nowrap; }
+.wb td.time > small.mark { white-space: normal; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center;
   white-space: normal; min-width: 4em; max-width: 16em; }
@@ -52,21 +55,21 @@ def page(title, body, style=""):
 def _cell_html(table, cell):
     if cell.time_s is None:
         return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
-    text, interval = map(escape, time_parts(cell))
-    text += f' <span class="ci">{interval}</span>' if interval else ""
+    time, interval = map(escape, time_parts(cell))
+    text = f"<span>{time}</span>" + (f' <span class="ci">{interval}</span>' if interval else "")
     text = f"<s>{text}</s>" if cell.struck else text
-    for small in small_texts(table, cell, word=""):  # without it nine columns fit a page of 1400 px
+    for small in small_texts(table, cell, word=""):  # without it nine columns fit a page of 1300 px
         text += f"<small>{escape(small)}</small>"
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note
-    return f'<td class="v" title="{escape(title, quote=True)}">{text}</td>'
+    return f'<td class="v time" title="{escape(title, quote=True)}">{text}</td>'
 
 
 def _tooltip(cell):
     record = cell.record
     told = [f"{cell.pairs} of {cell.column.pairs} pairs", f"{record['rounds']} rounds"]
     if cell.gcups:
-        told.append(f"{significant(cell.gcups)} GCUPS")
+        told.append(f"{significant(cell.gcups)} GCUPS end to end")
     for key in ("recall_native", "recall_affine", "coverage"):
         if record[key] is not None:
             told.append(f"{key} {percent(record[key])}")

@@ -17,8 +17,8 @@ TIDY_COLUMNS = [
 CSV_COLUMNS = [
     "table", "block", "row", "tool", "variant", "source", "host", "lane", "threads", "scope", "dataset", "column",
     "pairs_measured", "pairs_paper", "time_measured_s", "time_s", "ci_low_s", "ci_high_s", "rounds", "gcups_end_to_end",
-    "recall_native", "recall_affine", "coverage", "refused", "exact", "struck_out", "stale", "race_valid", "race_note",
-    "status", "reason", "tool_version", "commit", "note",
+    "gcups_kernel", "recall_native", "recall_affine", "coverage", "refused", "rescued", "exact", "struck_out", "stale",
+    "race_valid", "race_note", "status", "reason", "tool_version", "commit", "note",
 ]  # fmt: skip
 
 
@@ -96,8 +96,10 @@ def csv_rows(table):
                 "ci_low_s": cell.low_s,
                 "ci_high_s": cell.high_s,
                 "gcups_end_to_end": cell.gcups,
+                "gcups_kernel": cell.gcups_kernel,
                 "recall_affine": cell.recall if line.source == "paper" else record.get("recall_affine"),
                 "refused": record.get("refused"),
+                "rescued": record.get("rescued"),
                 "exact": record.get("exact"),
                 "struck_out": cell.struck,
                 "stale": record.get("stale"),
@@ -168,11 +170,10 @@ def _measured_values(cell, base):
         yield base | timed | {"quantity": one["quantity"] or "time_end_to_end", "unit": "s", "rounds": one["rounds"]}
     if not cell.measured:
         return
-    if cell.gcups is not None:
-        value, low, high = (record["cells"] / record[k] / 1e9 for k in ("median_s", "ci_high_s", "ci_low_s"))
-        yield base | {
-            "quantity": "gcups_end_to_end", "unit": "GCUPS", "value": value, "ci_low": low, "ci_high": high
-        }  # fmt: skip
+    for quantity, timed in (("gcups_end_to_end", cell.gcups and record), ("gcups_kernel", cell.kernel)):
+        if timed:
+            value, low, high = (timed["cells"] / timed[k] / 1e9 for k in ("median_s", "ci_high_s", "ci_low_s"))
+            yield base | {"quantity": quantity, "unit": "GCUPS", "value": value, "ci_low": low, "ci_high": high}
     for quantity, key, unit in (
         ("recall_native", "recall_native", "fraction"),
         ("recall_affine", "recall_affine", "fraction"),
@@ -181,6 +182,9 @@ def _measured_values(cell, base):
         ("peak_rss", "peak_rss_bytes", "bytes"),
         ("peak_pinned", "peak_pinned_bytes", "bytes"),
         ("peak_device", "peak_device_bytes", "bytes"),
+        ("rescued", "rescued", "pairs"),
+        ("bytes_in", "bytes_in", "bytes"),
+        ("bytes_out", "bytes_out", "bytes"),
     ):
         if record.get(key) is not None:
             yield base | {"quantity": quantity, "unit": unit, "value": record[key], "rounds": None}

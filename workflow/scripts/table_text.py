@@ -7,13 +7,16 @@ from workflow.scripts.tools import TOOL_NAMES
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
     "pairs (in grey, or in the details) is scaled per answered pair. On a GPU the time is from page-locked memory, and "
-    "below it, marked pageable, from ordinary arrays. R is the recall as the paper defines it.",
+    "below it, marked pageable, from ordinary arrays. Kernels: the rate of the GPU's kernels alone: cells of the "
+    "full matrices, computed or not, over the time during which one of them ran; packing and copies are apart. R is "
+    "the recall as the paper defines it.",
     "Threads: own thread pool is the library's own threads in one process; the other rows of several threads are as "
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
     "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
     "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time. "
-    "k of n answers verified: no exact score is known for the others, and recall is over those k.",
+    "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
+    "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work.",
     "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; older "
     "way of measuring: by another procedure than today's, see the notes; race invalid: its twins ran unevenly.",
 )
@@ -58,13 +61,25 @@ def pageable_text(cell):
 
 
 def floor_text(cell):
-    """``1.09 × floor`` of a GPU's time from page-locked letters, where the floor is known; else nothing."""
-    return f"{significant(cell.time_s / cell.floor_s)} × floor" if cell.floor_s else ""
+    """``1.09 × floor`` of a GPU's time, ``1.09 × own floor`` of one from packed letters; nothing where not known."""
+    own = "own " * (cell.record is not None and cell.record["input"] == "packed2")
+    return f"{significant(cell.time_s / cell.floor_s)} × {own}floor" if cell.floor_s else ""
+
+
+def kernel_text(table, cell):
+    """``kernels 2.81 TCUPS``, the rate of a GPU's kernels alone, where the table shows it; nothing of wrong answers."""
+    rate = cell.gcups_kernel
+    if not table.layout.kernel_rates or not rate or cell.struck:
+        return ""
+    return f"kernels {significant(rate / 1e3)} TCUPS" if rate >= 1e3 else f"kernels {significant(rate)} GCUPS"
 
 
 def small_texts(table, cell, word=" pairs"):
     """What stands below the time of a cell, as a list of texts. word: see pairs_text."""
-    told = [floor_text(cell), pageable_text(cell), recall_text(table, cell), pairs_text(cell, word)]
+    told = [
+        floor_text(cell), kernel_text(table, cell), pageable_text(cell), recall_text(table, cell),
+        pairs_text(cell, word),
+    ]  # fmt: skip
     return [text for text in told if text]
 
 
@@ -135,7 +150,7 @@ def tool_name(line):
 
 DETAIL_HEAD = [
     "Block", "Tool", "Host", "Threads", "Data set", "Time of n pairs", "95 % interval", "n of N pairs", "Rounds",
-    "GCUPS", "Recall native", "Recall affine", "Coverage", "Marks",
+    "GCUPS end to end", "Recall native", "Recall affine", "Coverage", "Marks",
 ]  # fmt: skip
 
 

@@ -62,12 +62,14 @@ def title(profile):
     name = DATASETS.get(content["dataset"], content["dataset"])
     ms, plain = 1e3 * content["seconds"], 1e3 * content["seconds_without_stamps"]
     rescued = f", {content['rescued']} left to the CPU" if content["rescued"] else ""
-    return "\n".join([
+    told = [
         f"{profile.where}:",
         f"{count(content['pairs'])} pairs like {name}, {lengths['shortest']:,} to {lengths['longest']:,} nt,",
         f"mean {lengths['mean']:,.0f}, {100 * content['error']:.3g} % errors{rescued}",
         f"({ms:.1f} ms by the host's clock; {plain:.1f} without stamps)",
-    ])  # fmt: skip
+        profile.doubt,
+    ]
+    return "\n".join(filter(None, told))
 
 
 def _warps(panel, content, edges):

@@ -54,10 +54,13 @@ def _panel(axes, profile, design, whole):
     axes.set_axisbelow(True)
     name, pairs = DESIGNS.get(design["design"], design["design"]), count(profile.content["pairs"])
     _, length, error = profile.content["dataset"].split("_")
-    told = (
-        f"{name}, {pairs} pairs of {length} nt at {error[1:]} %\n({design['seconds'] * 1e3:.1f} ms by the host's clock)"
-    )
-    axes.set_title(f"{profile.where}:\n{told}", fontsize=7.5, loc="left")
+    told = [
+        f"{profile.where}:",
+        f"{name}, {pairs} pairs of {length} nt at {error[1:]} %",
+        f"({design['seconds'] * 1e3:.1f} ms by the host's clock)",
+        profile.doubt,
+    ]
+    axes.set_title("\n".join(filter(None, told)), fontsize=7.5, loc="left")
 
 
 @click.command(help=__doc__)

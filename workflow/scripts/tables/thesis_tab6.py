@@ -68,7 +68,7 @@ def our_rows(standings):
     for standing in standings:
         yield _our_row(standing, "gcups_end_to_end", standing.end_to_end, standing.why)
         if standing.line.row.device == "GPU":
-            why = standing.why or "no kernel time: the race timed none"
+            why = standing.why or "no kernel time of all pairs"
             yield _our_row(standing, "gcups_kernel", standing.kernel, why)
 
 
