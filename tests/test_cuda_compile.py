@@ -235,18 +235,6 @@ def test_assembles_for_other_gpus_without_spills(name, capability, tmp_path):
     check(assembled(name, capability, tmp_path), max(128, MOST_REGISTERS.get(name.rpartition("_")[0], 128)))
 
 
-@pytest.mark.slow
-def test_shared_memory_grows_as_in_the_paper(tmp_path):
-    """thesis Table 5: 1.65, 5.27 and 18.61 KiB a block for E32, E64 and E128 on 150 letters."""
-    from wfa_kernels.cuda import edit_wfa
-
-    measured = []
-    for limit in edit_wfa.LIMITS:
-        said = assembled(f"E{limit}_True", (9, 0), tmp_path)
-        measured.append((int(re.search(r"(\d+) bytes smem", said).group(1)) + edit_wfa.packed_bytes(150)) / 1024)
-    assert measured == pytest.approx([1.65, 5.27, 18.61], rel=0.06)
-
-
 def test_kernels_of_strips_run_side_by_side():
     """A processor divides its memory on chip anew only when it is idle: they would wait for each other's last pairs."""
     from wfa_kernels.cuda import affine_seeds, affine_strips, affine_strips_back, device, stamps
