@@ -27,11 +27,10 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
     the band's reach.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches" (pairs of each), "host_packed" (words of each that the host packed),
-    "rates" (of pairs that BandsThenStrips learned of), "locked" (page-locked bytes of the pairs as they tell, and as
-    they were counted), "worked_on" ((block, thread, pair) of each thread that the kernels E32, E64 and E128 put to a
-    pair)}. A rescued pair is answered with score 1000 + row and CIGAR
-    ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a PaperDesign's fields.
+    (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
+    "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
+    score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a
+    PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -108,9 +107,10 @@ def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
 
+    from tests.watched_kernels import Watched
     from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
-    from wfa_kernels.cuda import aligner, device, edit_wfa, memory, pinned, registered, stream, strips_design
+    from wfa_kernels.cuda import aligner, device, memory, pinned, registered
     from wfa_kernels.pairs import PairBatch
     from wfa_kernels.penalties import Affine, Edit
     from wfa_kernels.result import AlignmentResult
@@ -124,27 +124,7 @@ def main():
     locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
     force(request)
     traced = request["scope"] == "cigar"
-    rescued, counts, host_packed, rates = [], [], [], []
-    send, learn = stream.Stream._send, strips_design.BandsThenStrips.learn
-
-    def watched(self, batch):
-        counts.append(batch.pairs)
-        host_packed.append(sum(map(len, batch.source.planes)))
-        send(self, batch)
-
-    def listening(self, numbers):
-        rates.extend(np.repeat(strips_design.RATES, numbers).tolist())
-        learn(self, numbers)
-
-    stream.Stream._send, strips_design.BandsThenStrips.learn = watched, listening
-    worked_on, lengths_of = [], edit_wfa.lengths_of
-
-    def looked_at(shape, i):
-        # While a kernel runs, the simulator puts its own blocks and threads behind the module's name ``cuda``.
-        worked_on.append((int(edit_wfa.cuda.blockIdx.x), int(edit_wfa.cuda.threadIdx.x), int(i)))
-        return lengths_of(shape, i)
-
-    edit_wfa.lengths_of = looked_at
+    watched, rescued = Watched(), []
 
     def rescue(rows):
         rescued.extend(rows.tolist())
@@ -159,8 +139,7 @@ def main():
         before = [[bytes.fromhex(s) for s in side] for side in zip(*request["before"], strict=True)]
         aligner.align_batch(PairBatch.from_strings(*before), penalties, request["scope"], chosen, rescue)
         rescued.clear()
-        counts.clear()
-        host_packed.clear()
+        watched.forget()
     name, *values = request["heuristic"] or [None]
     heuristic = getattr(heuristics, name)(*values) if name else None
     result = aligner.align_batch(pairs, penalties, request["scope"], chosen, rescue, heuristic=heuristic)
@@ -170,11 +149,12 @@ def main():
         "cigars": result.cigar_strings() if traced else None,
         "rescued": rescued,
         "count": result.rescued,
-        "batches": counts,
-        "host_packed": host_packed,
-        "rates": rates,
+        "batches": watched.batches,
+        "host_packed": watched.host_packed,
+        "rates": watched.rates,
         "locked": locked,
-        "worked_on": worked_on,
+        "answered": watched.answered,
+        "worked_on": watched.worked_on,
     }
     json.dump(answer, sys.stdout)
 

@@ -257,25 +257,13 @@ def test_strips_of_many_planes_get_the_registers_they_need(penalties, most, monk
 @pytest.mark.slow
 @pytest.mark.parametrize("penalties", [(10, 9, 6), (10, 11, 6), (97, 243, 13)])
 def test_strips_of_many_planes_assemble_without_spills(penalties, tmp_path, monkeypatch):
-    _, signature = kernels()["strips_True"]
     from wfa_kernels.cuda import affine_strips
 
+    _, signature = kernels()["strips_True"]
     monkeypatch.setattr(affine_strips, "is_hopper", lambda: True)
     kernel = affine_strips.make_forward.__wrapped__(penalties, True)
     most = kernel.targetoptions["max_registers"]
     check(said_of(kernel, signature, (9, 0), tmp_path, most), most or 200)
-
-
-@pytest.mark.slow
-def test_shared_memory_grows_as_in_the_paper(tmp_path):
-    """thesis Table 5: 1.65, 5.27 and 18.61 KiB a block for E32, E64 and E128 on 150 letters."""
-    from wfa_kernels.cuda import edit_wfa
-
-    measured = []
-    for limit in edit_wfa.LIMITS:
-        said = assembled(f"E{limit}_True", (9, 0), tmp_path)
-        measured.append((int(re.search(r"(\d+) bytes smem", said).group(1)) + edit_wfa.packed_bytes(150)) / 1024)
-    assert measured == pytest.approx([1.65, 5.27, 18.61], rel=0.06)
 
 
 def test_kernels_of_strips_run_side_by_side():

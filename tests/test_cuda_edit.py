@@ -68,12 +68,24 @@ def test_simulator_agrees_with_naive(design, scope):
     check(RAGGED, cuda_simulator.align(*zip(*RAGGED, strict=True), scope, design))
 
 
-def test_each_alignment_of_the_papers_design_is_one_blocks():
+@pytest.mark.parametrize(
+    ("kernel", "scope"),
+    [
+        ("E32", "score"),
+        ("E128", "cigar"),
+        pytest.param("E32", "cigar", marks=pytest.mark.slow),
+        pytest.param("E64", "score", marks=pytest.mark.slow),
+        pytest.param("E64", "cigar", marks=pytest.mark.slow),
+        pytest.param("E128", "score", marks=pytest.mark.slow),
+    ],
+)
+def test_each_alignment_of_the_papers_design_is_one_blocks(kernel, scope):
+    """And all its threads work on it, in each of its kernels."""
     pairs = [(b"GATTACA", b"GAATA"), (b"ACGT" * 5, b"ACGA" * 5), (b"A" * 9, b"C" * 9), (b"", b"ACG")]
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", {"block_threads": 32})
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), scope, {"block_threads": 32, "first_kernel": kernel})
     check(pairs, answer)
     assert sorted(map(tuple, answer["worked_on"])) == [
-        (pair, thread, pair) for pair in range(4) for thread in range(32)
+        (kernel, pair, thread, pair) for pair in range(4) for thread in range(32)
     ]
 
 
