@@ -1,6 +1,7 @@
 """The adapters: each tool's scores and CIGARs in our conventions against the judge, and what each refuses."""
 
 import importlib.metadata
+import os
 import random
 
 import numpy as np
@@ -252,6 +253,14 @@ def test_two_tools_of_one_name_are_refused(monkeypatch, tmp_path):
     monkeypatch.setenv(aligners.EXTRA_VARIABLE, str(tmp_path))
     with pytest.raises(ToolConfigError, match="'edlib'"):
         aligners.load()
+
+
+def test_a_further_folder_that_is_none_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "file.py").touch()
+    for folder in (tmp_path / "none", tmp_path / "file.py"):
+        monkeypatch.setenv(aligners.EXTRA_VARIABLE, f"{tmp_path}{os.pathsep}{folder}")
+        with pytest.raises(ToolConfigError, match=f"^WAVEBENCH_ALIGNERS: {folder}: no such folder$"):
+            aligners.load()
 
 
 class TestParasail:

@@ -1,10 +1,13 @@
 """Bundles: what one machine exports another imports, samples and profiles, unedited, whole or not at all."""
 
+import io
 import json
 import shutil
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests import synthetic_profiles
@@ -34,6 +37,15 @@ def zipped(path, files):
         for name, content in files.items():
             archive.writestr(name, content)
     return path
+
+
+def race_file(rows=None, card=b"{}", columns=samples.SCHEMA.names):
+    """Bytes of a race file of some-cpu-2c, with another card, rows, or columns."""
+    rows = race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}) if rows is None else rows
+    table = pa.Table.from_pylist(rows, schema=samples.SCHEMA).select(columns)
+    sink = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({b"race": card}), sink)
+    return sink.getvalue()
 
 
 def files_in(folder):
@@ -85,12 +97,18 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         ("h/profile/kernels.json", synthetic_profiles.kernels(host="g"), "h/profile/kernels.json is of host 'g'"),
         ("h/profile/other.json", b"{}", "'h/profile/other.json' is neither <host>/<lane>/"),
         ("../profile/kernels.json", synthetic_profiles.kernels(host=".."), "'../profile/kernels.json' is neither"),
-        ("h/lite/x/y.parquet", b"no Parquet", "h/lite/x/y.parquet is not a Parquet file"),
+        ("h/lite/x/y.parquet", b"no Parquet", "h/lite/x/y.parquet: cannot be read as a race file ("),
+        ("h/lite/x/y.parquet", {"card": b"{"}, "h/lite/x/y.parquet: cannot be read as a race file ("),
+        ("h/lite/x/y.parquet", {"card": b"null"}, "h/lite/x/y.parquet has a race card that is no mapping"),
+        ("h/lite/x/y.parquet", {"rows": []}, "h/lite/x/y.parquet is a race file without rows"),
+        ("h/lite/x/y.parquet", {"columns": ["host"]}, "y.parquet: not a race file: column 'race_id' is missing"),
+        ("h/lite/x/y.parquet", {}, "h/lite/x/y.parquet holds samples of host 'some-cpu-2c'"),
     ],
 )
 def test_a_bundle_with_a_bad_file_is_one_message_and_nothing_is_written(results, capsys, name, content, said):
     race = (results / f"samples/kick/{HOST}/thesis_tab1/uniform_150_e5.parquet").read_bytes()
-    content = json.dumps(content) if isinstance(content, dict) else content
+    if isinstance(content, dict):
+        content = race_file(**content) if name.endswith(".parquet") else json.dumps(content)
     path = zipped(results / "b.zip", {RACE: race, name: content})
     assert main(["import", str(path), "--recorded", str(results / "there")]) == 2
     message = capsys.readouterr().err

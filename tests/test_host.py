@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from workflow.race import bandwidth, gpu_attributes, gpu_probe, host
+from workflow.race.__main__ import main
+from workflow.scripts import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {"h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable"}
@@ -24,6 +26,32 @@ def fresh():
     yield
     for module in (bandwidth, gpu_attributes):
         module.of_this_host.cache_clear()
+
+
+def test_a_hosts_id_is_of_its_processor_cores_and_gpus(monkeypatch):
+    monkeypatch.delenv(host.HOST_VARIABLE, raising=False)
+    monkeypatch.setattr(host, "cpu_name", lambda: "Intel(R) Xeon(R) Gold 6240 CPU @ 2.60GHz")
+    monkeypatch.setattr(host, "usable_cores", lambda: 4)
+    found = []
+    monkeypatch.setattr(host, "gpus", lambda: found)
+    for cards, prefix in ((0, ""), (1, "nvidia-h200-"), (2, "2x-nvidia-h200-")):
+        found[:] = [{"name": "NVIDIA H200"}] * cards
+        assert host.host_id().startswith(f"{prefix}intel-xeon-gold-6240")
+    found.clear()
+    monkeypatch.setattr(host, "cpu_name", lambda: "AMD EPYC 7763 64-Core Processor")
+    assert host.host_id() == "amd-epyc-7763-64-core-4c"
+    monkeypatch.setattr(host, "cpu_name", lambda: "a" * 100)
+    assert host.host_id() == "a" * 60
+
+
+def test_a_named_host_has_a_letter_or_digit(monkeypatch, capsys):
+    monkeypatch.setenv(host.HOST_VARIABLE, "Node Type/7 ")
+    assert host.host_id() == "node-type-7"
+    monkeypatch.setenv(host.HOST_VARIABLE, "///")
+    message = "error: WAVEBENCH_HOST must hold a letter or digit of the host's name, not '///'\n"
+    for command, arguments in ((main, ["host"]), (plan.main, [])):
+        assert command(arguments) == 2
+        assert capsys.readouterr().err == message
 
 
 def test_every_copy_is_measured_in_the_simulator():

@@ -286,6 +286,20 @@ def test_command_line_mistakes_are_one_message_and_exit_2(truth, tmp_path):
     assert files_in(tmp_path) == []
 
 
+@needs_mappy
+@pytest.mark.parametrize(
+    ("header", "shown"),
+    [(b"> chr1", "> chr1"), (b">\tchr1", ">\tchr1"), (b">", ">"), (b">chr\xc3\xa91 x", r">chr\xc3\xa91 x")],
+)
+def test_a_reference_name_that_minimap2_reads_otherwise_is_refused_before_mapping(truth, tmp_path, header, shown):
+    reference = tmp_path / "ref.fa"
+    reference.write_bytes(b">one\n" + random_dna(np.random.default_rng(1), 900) + b"\n" + header + b"\nACGT\n")
+    with pytest.raises(RealDataError) as caught:
+        mapping.map_reads(truth[0] / "reads.fq.gz", reference, "map-ont")
+    message = f"header '{shown}': an ASCII name must follow the '>' with no blank between"
+    assert str(caught.value) == f"{reference}: {message}"
+
+
 def test_missing_mappy_is_said(truth, monkeypatch):
     monkeypatch.setitem(sys.modules, "mappy", None)
     with pytest.raises(RealDataError, match="needs mappy, which is not installed"):

@@ -71,7 +71,8 @@ def test_bad_data_and_host_are_found_before_the_first_race(arena, tmp_path, caps
     assert run_fake(tmp_path, "--datasets", "small,bad") == 2
     assert "bad.arrow" in capsys.readouterr().err and not list((tmp_path / "out").iterdir())
     assert run_fake(tmp_path, "--datasets", "nonesuch") == 2 and "nonesuch.arrow" in capsys.readouterr().err
-    assert run_fake(tmp_path, "--host", "a/b") == 2 and "--host 'a/b': must be" in capsys.readouterr().err
+    for name in ("a/b", ""):
+        assert run_fake(tmp_path, "--host", name) == 2 and f"--host {name!r}: must be" in capsys.readouterr().err
 
 
 def test_a_data_set_without_a_file_is_named(arena, tmp_path, capsys):

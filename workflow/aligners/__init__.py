@@ -144,8 +144,11 @@ def load():
 
 
 def adapter_files():
-    """Paths of the adapter files, this folder's first."""
+    """Paths of the adapter files, this folder's first. Raises ToolConfigError where a further folder is none."""
     extra = [Path(folder) for folder in os.environ.get(EXTRA_VARIABLE, "").split(os.pathsep) if folder]
+    for folder in extra:
+        if not folder.is_dir():
+            raise ToolConfigError(f"{EXTRA_VARIABLE}: {folder}: no such folder")
     folders = [Path(__file__).parent, *extra]
     return [path for folder in folders for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
 

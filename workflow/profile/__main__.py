@@ -11,6 +11,7 @@ from simulators import SimulationError  # noqa: E402
 from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
 from workflow.profile import kernels, occupancy, once, record, timeline  # noqa: E402
 from workflow.profile.cells import ProfileError  # noqa: E402
+from workflow.race.host import HostError, chosen_id  # noqa: E402
 from workflow.race.lock import host_lock  # noqa: E402
 from workflow.race.provenance import CommitError, commit  # noqa: E402
 
@@ -62,12 +63,13 @@ def main(arguments=None):
             once.run(asked.data, asked.pairs)
             return 0
         record.require_writable(asked.out)
+        host = chosen_id(asked.host)
         commit()  # a bad one is told before the work
         with host_lock():
             content = MEASURES[asked.command](asked.data, asked.pairs, _say)
-            record.write(asked.out, asked.command, content, asked.host)
+            record.write(asked.out, asked.command, content, host)
         _say(f"[profile] {asked.out} written")
-    except (ProfileError, CommitError, AlignError, PairsError, SimulationError) as error:
+    except (ProfileError, HostError, CommitError, AlignError, PairsError, SimulationError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

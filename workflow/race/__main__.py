@@ -14,6 +14,10 @@ from workflow.race import bundle, engine, host  # noqa: E402
 from workflow.race.oracle import OracleError  # noqa: E402
 from workflow.race.provenance import CommitError  # noqa: E402
 
+_MISTAKES = (
+    engine.EngineError, bundle.BundleError, host.HostError, CommitError, AlignError, PairsError, ToolConfigError,
+)  # fmt: skip
+
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m workflow.race", description=__doc__)
@@ -70,7 +74,7 @@ def main(arguments=None):
             races, profiles, replaced = bundle.take(asked.bundle, asked.recorded)
             others = f", {replaced} of them in the place of others" if replaced else ""
             print(f"{races} races and {profiles} profiles added to {asked.recorded}{others}")
-    except (engine.EngineError, bundle.BundleError, CommitError, AlignError, PairsError, ToolConfigError) as error:
+    except _MISTAKES as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OracleError as error:

@@ -6,11 +6,9 @@ import os
 import zipfile
 from pathlib import Path, PurePosixPath
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from workflow.profile import layout
-from workflow.race.samples import REQUIRED
+from workflow.race.samples import SamplesError
+from workflow.race.samples import read as read_race
 
 
 class BundleError(ValueError):
@@ -111,12 +109,13 @@ def _check(bundle, name, data):
 
 def _check_race(where, host, data):
     try:
-        table = pq.read_table(io.BytesIO(data))
-    except (pa.ArrowInvalid, OSError):
-        raise BundleError(f"{where} is not a Parquet file") from None
-    missing = [field for field in REQUIRED if field not in table.column_names]
-    if missing:
-        raise BundleError(f"{where} lacks the column {missing[0]!r}: made by another version")
+        table, card = read_race(io.BytesIO(data))
+    except SamplesError as error:
+        raise BundleError(f"{where}: {str(error).partition(': ')[2]}") from None
+    if not isinstance(card, dict):
+        raise BundleError(f"{where} has a race card that is no mapping")
+    if not len(table):
+        raise BundleError(f"{where} is a race file without rows")
     wrong = {row for row in table.column("host").to_pylist() if row != host}
     if wrong:
         raise BundleError(f"{where} holds samples of host {wrong.pop()!r}")

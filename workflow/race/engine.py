@@ -6,7 +6,6 @@ all they depend on: a run that was stopped goes on where it was, and an unchange
 
 import json
 import os
-import re
 import shutil
 import sys
 import time
@@ -18,7 +17,7 @@ from wfa_kernels import Affine, PairBatch, PairsError
 from workflow import aligners
 from workflow.race import provenance, samples
 from workflow.race.conductor import Conductor
-from workflow.race.host import host_card, host_id
+from workflow.race.host import chosen_id, host_card
 from workflow.race.lock import host_lock
 from workflow.race.planning import EngineError, load_experiment, make_plan
 
@@ -33,9 +32,7 @@ def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, 
     adapters = aligners.load()
     plan = make_plan(experiment_path, lane_path, list(adapters))
     paths, absent = _dataset_paths(experiment_path, data, datasets)
-    if host and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", host):
-        raise EngineError(f"--host {host!r}: must be a name of letters, digits, '_', '.' and '-'")
-    host = host or host_id()
+    host = chosen_id(host)
     provenance.commit()  # a bad one is told before the first race
     for folder in (out, store):
         _require_writable(folder)

@@ -14,6 +14,10 @@ from workflow.race import bandwidth, gpu_attributes
 HOST_VARIABLE = "WAVEBENCH_HOST"
 
 
+class HostError(ValueError):
+    """A name that cannot be a host's id; the text says what is allowed."""
+
+
 def usable_cores():
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -45,10 +49,32 @@ def gpus():
     return [dict(zip(("name", "driver", "memory_mib", "clock_mhz"), row, strict=False)) for row in rows]
 
 
+def chosen_id(given):
+    """The id given on the command line as --host; without one, None, this host's. Raises HostError."""
+    if given is None:
+        return host_id()
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", given):
+        raise HostError(f"--host {given!r}: must be a name of letters, digits, '_', '.' and '-'")
+    return given
+
+
+def named_id():
+    """The id that the variable WAVEBENCH_HOST names, "" without one. Raises HostError."""
+    given = os.environ.get(HOST_VARIABLE, "")
+    named = _slug(given)
+    if given and not named:
+        raise HostError(f"{HOST_VARIABLE} must hold a letter or digit of the host's name, not {given!r}")
+    return named
+
+
 def host_id():
-    """Short id for paths: processor and usable cores, with the GPU first where there is one."""
-    if os.environ.get(HOST_VARIABLE):
-        return _slug(os.environ[HOST_VARIABLE])
+    """Short id for paths: the one named, or processor and usable cores, with the GPU first where there is one.
+
+    Raises HostError.
+    """
+    named = named_id()
+    if named:
+        return named
     parts = [f"{cpu_name()} {usable_cores()}c"]
     found = gpus()
     if found:

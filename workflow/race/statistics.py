@@ -11,7 +11,7 @@ _T_999 = (
 )  # fmt: skip
 _NORMAL_999 = 3.291
 
-#: A twin is uneven when its ratio differs from 1 by more than this and its interval excludes 1.
+#: A twin is uneven when the ratio of the two medians differs from 1 by more than this and its interval excludes 1.
 TWIN_TOLERANCE = 0.03
 
 

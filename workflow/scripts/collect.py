@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from workflow.aligners import ToolConfigError
 from workflow.race import samples
-from workflow.race.host import host_id
+from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
@@ -97,7 +98,7 @@ def collect(here, recorded, experiment=None, host=None):
     machine at hand (default: this one's); samples of other machines count as recorded, wherever they lie. Raises
     samples.SamplesError.
     """
-    hashes, host = current_hashes(), host or host_id()
+    hashes, host = current_hashes(), chosen_id(host)
     frames = {}
     for path, source in race_files(here, recorded, experiment):
         cells = cells_of(path, hashes)
@@ -123,7 +124,7 @@ def main():
     asked = parser.parse_args()
     try:
         frame = collect(asked.samples, asked.recorded, asked.experiment, asked.host)
-    except samples.SamplesError as error:
+    except (samples.SamplesError, HostError, ToolConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     Path(asked.out).parent.mkdir(parents=True, exist_ok=True)

@@ -54,9 +54,7 @@ def map_reads(reads_path, reference_path, preset, cap=None, seed=1, threads=1):
     """
     mappy = _import_mappy()
     reads, reference = read_sequences(reads_path), read_sequences(reference_path)
-    contigs = dict(zip(reference.names(), range(len(reference)), strict=True))
-    if len(contigs) != len(reference):
-        raise RealDataError(f"{reference_path}: two sequences have the same name; names must differ")
+    contigs = _contigs(reference, reference_path)
     aligner = mappy.Aligner(os.fspath(reference_path), preset=preset, n_threads=threads)
     if not aligner:
         raise RealDataError(f"{reference_path}: mappy cannot index this reference")
@@ -84,6 +82,19 @@ def _import_mappy():
     except ImportError:
         raise RealDataError("mapping reads needs mappy, which is not installed (it compiles C)") from None
     return mappy
+
+
+def _contigs(reference, path):
+    """{name: index} of the reference's sequences, whose names minimap2 reads as this project does."""
+    contigs = dict(zip(reference.names(), range(len(reference)), strict=True))
+    if len(contigs) != len(reference):
+        raise RealDataError(f"{path}: two sequences have the same name; names must differ")
+    for start, stop in reference.headers.tolist():
+        header = reference.data[start:stop].tobytes()
+        if not header[:1].strip() or not header.split(None, 1)[0].isascii():
+            shown = header[:60].decode("ascii", "backslashreplace")
+            raise RealDataError(f"{path}: header '>{shown}': an ASCII name must follow the '>' with no blank between")
+    return contigs
 
 
 def _hits(aligner, mappy, reads, order, threads):

@@ -130,6 +130,10 @@ def load(config=None, lane=None, root=ROOT):
         check(values, "config", place)
         _among(values["lane"], lanes, "lane", place)
         _known_scripts(values, root, place)
+    try:
+        host.named_id()
+    except host.HostError as error:
+        raise SettingsError(str(error)) from None
     lane_name, gpu = lane or config["lane"], bool(host.gpus())
     _among(lane_name, lanes, "lane", COMMAND_LINE)
     if lane_name == "auto":
