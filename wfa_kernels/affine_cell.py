@@ -46,11 +46,6 @@ class Cell:
     divisor: int
 
     @property
-    def planes(self):
-        """Words that u, v, p and q take together."""
-        return 2 * (self.delta_bits + self.gap_bits)
-
-    @property
     def delta(self):
         """Code of u, v = e: outside the matrix, by its binary digits."""
         return digits(2 * self.triple[2], self.delta_bits)

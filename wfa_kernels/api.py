@@ -55,8 +55,8 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take 15 to
-    25 seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
+    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take about
+    ten seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
     design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way for edit distance and WFA-GPU's for gap-affine costs
     (one thread block a pair), to study them, or a PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU

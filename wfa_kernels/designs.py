@@ -23,9 +23,9 @@ class PaperDesign:
     block_threads: threads of a block, a multiple of 32 up to 1024, for all kernels; None: for edit distance the papers'
     32, 64 and 128, else by the width of the wavefronts.
     Edit distance only: first_kernel: "E32", "E64" or "E128"; smaller ones are left out.
-    Gap-affine only: central_diagonals: how many diagonals of a wavefront lie in shared memory, as far as a block may
-    have that (227 KiB on an H100 or H200); None: what 32 KiB hold. bt_blocks: BT-blocks that the BT-buffer of a pair
-    holds; None: enough for the pair, within the device memory. Raises DesignError.
+    Gap-affine only: central_diagonals: how many diagonals of a wavefront lie in shared memory, as far as they fit;
+    None: what 32 KiB hold. bt_blocks: BT-blocks that the BT-buffer of a pair holds; None: enough for the pair, within
+    the device memory. Raises DesignError.
     """
 
     block_threads: int | None = None

@@ -1,8 +1,8 @@
 """The fast design of gap-affine alignment."""
 
-from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda import affine_bits, banded
 from wfa_kernels.cuda.affine_bits import WORD
+from wfa_kernels.cuda.affine_strips import cell_planes
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.strips_design import BandsThenStrips
 from wfa_kernels.penalties import MAX_SCORE
@@ -23,9 +23,8 @@ def longest(penalties):
 
 def bands(penalties):
     """Diagonals of the bands; none for penalties whose numbers take too many planes, or whose scores are very high."""
-    planes = make_cell(*penalties).planes
     most = _MOST_WORDS if longest(penalties) >= _LEAST_LONGEST else 0
-    return tuple(WORD * words for words in _WORDS if words * planes <= most)
+    return tuple(WORD * words for words in _WORDS if words * cell_planes(penalties) <= most)
 
 
 class AffineDesign(BandsThenStrips):

@@ -82,6 +82,12 @@ ALL = _FAR
 _STRIPS_TOLD, _CHUNK_BITS = 1023, 21
 
 
+def cell_planes(penalties):
+    """Words that u, v, p and q of a cell take together."""
+    cell = make_cell(*penalties)
+    return 2 * (cell.delta_bits + cell.gap_bits)
+
+
 @inlined
 def reversed_letters(planes, at):
     """Two planes of 32 letters, the last one first."""
@@ -261,7 +267,7 @@ def make_forward(penalties, traced, block=BLOCK):
         )  # fmt: skip
 
     suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced + ["wide"] * (block > BLOCK))
-    capped = is_hopper() and make_cell(*penalties).planes <= _MOST_PLANES
+    capped = is_hopper() and cell_planes(penalties) <= _MOST_PLANES
     return named(affine_strips, suffix, HOPPER_REGISTERS if capped else None, SIDE_BY_SIDE)
 
 
