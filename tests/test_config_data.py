@@ -10,6 +10,8 @@ from workflow.scripts import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 TAB1, ALIASES = "papers/thesis_tab1.csv", "aliases.yaml"
+#: Written in another encoding than UTF-8.
+LATIN = "\xe9"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,23 @@ TAB1, ALIASES = "papers/thesis_tab1.csv", "aliases.yaml"
         (TAB1, "1928,ms,", "1928,ms,,", r"thesis_tab1.csv: line \d+: must have the columns table,row,"),
         (TAB1, ",ms,", ",ms", r"thesis_tab1.csv: line 2: must have the columns table,row,"),
         (TAB1, "quantity", "qantity", "thesis_tab1.csv: columns must be table,row,"),
+        (
+            "papers/thesis_tab6.csv",
+            "missing,GCUPS",
+            "lost,GCUPS",
+            r"thesis_tab6.csv: line \d+: 'lost' is no rate; allowed are a number, error, ",
+        ),
+        (
+            "papers/thesis_tab3.csv",
+            "150 nt e=5%,V100",
+            "150 nt e=6%,V100",
+            "thesis_tab3.csv: row '150 nt e=6%' has no column 'RTX 2080 Ti', which another row has",
+        ),
+        ("gpus.csv", "SMs,132,count,", "SMs,132,", "gpus.csv: line 3: must have the columns device,property,value"),
+        ("gpus.csv", "132,count,", "132,count,,", "gpus.csv: line 3: must have the columns device,property,value"),
+        (TAB1, ",ms,", LATIN, "thesis_tab1.csv: must be UTF-8 text"),
+        ("gpus.csv", "SMs", LATIN, "gpus.csv: must be UTF-8 text"),
+        ("targets/cpu_ratio.csv", "asked", LATIN, "cpu_ratio.csv: must be UTF-8 text"),
         ("targets/cpu_ratio.csv", "asked", "askd", "cpu_ratio.csv: needs numbers 'asked' and 'stretch' of"),
         ("peers/wfa_gpu_h200.yaml", "tool:", "tol:", "wfa_gpu_h200.yaml: unknown key 'tol'; allowed are date, device"),
         ("gpus.csv", "property", "proprty", "gpus.csv: columns must be device,property,value"),
@@ -42,7 +61,7 @@ def test_it_is_named(tmp_path, file, old, new, said):
     (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     path = tmp_path / "config" / file
     assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new, 1))
+    path.write_text(path.read_text().replace(old, new, 1), encoding="latin-1" if new == LATIN else "utf-8")
     with pytest.raises(settings.SettingsError, match=said) as caught:
         settings.load(root=tmp_path, lane="kick")
     assert re.fullmatch(r".+", str(caught.value)), "one line"

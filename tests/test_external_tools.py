@@ -164,7 +164,7 @@ class TestExternal:
         asked = {"command": entry.program + " --version", "regex": r"gapper (\S+)"}
         assert entry(version=asked).version() == "3.2"
         with pytest.raises(ToolMissing, match="nothing that matches"):
-            entry(version=asked | {"regex": "nonsense"}).version()
+            entry(version=asked | {"regex": "(nonsense)"}).version()
 
     def test_absent_program(self, entry):
         with pytest.raises(ToolMissing, match="^not installed: no-such-aligner is not on PATH$"):
@@ -223,6 +223,12 @@ class TestExternal:
             ({"command": "x {input}"}, r"'tools.0.command' lacks \{output\}"),
             ({"command": "x '{input} {output}"}, r"'tools.0.command' cannot be read as a command"),
             ({"command": "x {input} {output"}, r"'tools.0.command' cannot be read as a command"),
+            ({"command": "x {input!z} {output}"}, r"'tools.0.command' may have no ':' or '!' between its braces"),
+            ({"scope_arguments": {"score": "{threads:02d}"}}, r"'tools.0.scope_arguments.score' may have no ':'"),
+            ({"version": {"command": "x '"}}, r"'tools.0.version.command' cannot be read as a command: No closing"),
+            ({"version": {"command": "x", "regex": "v."}}, r"'tools.0.version.regex' must have a group"),
+            ({"time_from": {"regex": "in .+ s"}}, r"'tools.0.time_from.regex' must have one group"),
+            ({"time_from": {"regex": "(.) (.)"}}, r"'tools.0.time_from.regex' must have one group"),
             ({"input_format": "fasta"}, r"'tools.0.command' lacks \{pattern\}"),
             (
                 {"output": {"from": "file", "columns": {"score": 1}}},

@@ -113,6 +113,7 @@ def test_local_paths_are_used_where_they_lie(tmp_path):
         ("none.fa", "no such file"),
         (str(tmp_path), "is a directory"),
         ("s3://b/x", "unknown kind"),
+        ("http://[bad/", r"http://\[bad/: not a URL"),
     ):
         with pytest.raises(RealDataError, match=message):
             fetch(source, "", tmp_path / "cache")
@@ -152,6 +153,7 @@ def test_the_shipped_table_has_no_rows_and_its_examples_are_valid(tmp_path):
         (3, "", "line 4: column reads: is empty"),
         (4, "abc", "line 4: column reads_sha256: must be 64 hex digits or empty, not 'abc'"),
         (5, " ", "line 4: column reference: is empty"),
+        (5, "http://[bad/", r"line 4: column reference: http://\[bad/: not a URL \(Invalid IPv6 URL\)"),
         (6, "x" * 64, "line 4: column reference_sha256"),
     ],
 )

@@ -55,6 +55,8 @@ def test_bad_experiment_is_one_message(arena, tmp_path, capsys, change, message)
         ({"rounds": {"min": 9, "max": 8}}, "5 <= min <= max, not {'max': 8, 'min': 9}"),
         ({"race_seconds": "long"}, "lane.yaml: key 'race_seconds' must be a number of seconds > 0, not 'long'"),
         ({"narrow": {"fake": {"scopes": ["path"]}}}, "key 'narrow.fake.scopes' must be a list of: score, cigar"),
+        ({"narrow": 3}, "key 'narrow' must be {experiment: a mapping with some of: scopes, threads, datasets, "),
+        ({"narrow": {"fake": 3}}, "key 'narrow' must be {experiment: a mapping with some of: "),
     ],
 )
 def test_bad_lane_is_one_message(arena, tmp_path, capsys, change, message):

@@ -19,7 +19,7 @@ from workflow.aligners import Adapter, Job
 from workflow.race import planning, statistics, worker
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
-from workflow.race.lock import host_lock
+from workflow.race.lock import LockError, host_lock
 from workflow.race.prepared import SHARED, Prepared, held_bytes, shared_bytes
 from workflow.race.stopwatch import Stopwatch
 
@@ -86,6 +86,21 @@ def test_lock_dies_with_its_process(tmp_path):
 
 def test_subset_sizes_end_with_all():
     assert subset_sizes(1) == [1] and subset_sizes(100) == [1, 2, 7, 25, 100]
+
+
+def test_a_lock_file_that_cannot_be_is_one_error(tmp_path):
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "none" / "lock", tmp_path / "file" / "lock"):
+        with pytest.raises(LockError, match=f"^WAVEBENCH_LOCK: {path}: cannot be opened"), host_lock(path):
+            pass
+
+
+@pytest.mark.parametrize("text", ["abc", "0", "-1", "nan"])
+def test_a_time_limit_is_a_number_of_seconds(text, capsys):
+    paths = [f"--{name}=none" for name in ("experiment", "lane", "data", "out")]
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", *paths, f"--time-limit={text}"])
+    assert f"must be a number of seconds > 0, not {text}" in capsys.readouterr().err
 
 
 def test_median_interval_is_of_order_statistics():

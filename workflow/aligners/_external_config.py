@@ -61,11 +61,14 @@ def _fault(entry, earlier):
     for key, command in commands.items():
         try:
             shlex.split(command)
-            names = {field for _, field, _, _ in string.Formatter().parse(command) if field is not None}
+            fields = [part[1:] for part in string.Formatter().parse(command) if part[1] is not None]
         except ValueError as error:
             return key, f"cannot be read as a command: {error}"
+        names = {name for name, _, _ in fields}
         if names - set(PLACEHOLDERS):
             return key, f"has unknown {{{min(names - set(PLACEHOLDERS))}}}; allowed are {', '.join(PLACEHOLDERS)}"
+        if any(layout or conversion for _, layout, conversion in fields):
+            return key, "may have no ':' or '!' between its braces, names alone"
         used |= names
     needed = [*_INPUTS[entry["input_format"]], *(["output"] if output["from"] == "file" else [])]
     for placeholder in needed:
@@ -75,4 +78,20 @@ def _fault(entry, earlier):
     for part in ("score", "cigar") if "cigar" in entry["scopes"] else ("score",):
         if part not in given:
             return "output", f"says nothing of where the {part} stands"
+    return _version_fault(entry.get("version", {})) or _timer_fault(entry.get("time_from"))
+
+
+def _version_fault(version):
+    try:
+        shlex.split(version.get("command", ""))
+    except ValueError as error:
+        return "version.command", f"cannot be read as a command: {error}"
+    if "regex" in version and not re.compile(version["regex"]).groups:
+        return "version.regex", "must have a group (...), which is the version"
+    return None
+
+
+def _timer_fault(timer):
+    if timer and re.compile(timer["regex"]).groups != 1:
+        return "time_from.regex", "must have one group (...), which is the time; (?:...) is none"
     return None

@@ -12,7 +12,7 @@ from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
 from workflow.profile import kernels, occupancy, once, record, timeline  # noqa: E402
 from workflow.profile.cells import ProfileError  # noqa: E402
 from workflow.race.host import HostError, chosen_id  # noqa: E402
-from workflow.race.lock import host_lock  # noqa: E402
+from workflow.race.lock import LockError, host_lock  # noqa: E402
 from workflow.race.provenance import CommitError, commit  # noqa: E402
 
 MEASURES = {"kernels": kernels.measure, "timeline": timeline.measure, "occupancy": occupancy.measure}
@@ -69,7 +69,7 @@ def main(arguments=None):
             content = MEASURES[asked.command](asked.data, asked.pairs, _say)
             record.write(asked.out, asked.command, content, host)
         _say(f"[profile] {asked.out} written")
-    except (ProfileError, HostError, CommitError, AlignError, PairsError, SimulationError) as error:
+    except (ProfileError, HostError, LockError, CommitError, AlignError, PairsError, SimulationError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -11,11 +11,13 @@ kernel_cache.use()  # before Numba is imported
 from wfa_kernels import AlignError, PairsError  # noqa: E402
 from workflow.aligners import ToolConfigError  # noqa: E402
 from workflow.race import bundle, engine, host  # noqa: E402
+from workflow.race.lock import LockError  # noqa: E402
 from workflow.race.oracle import OracleError  # noqa: E402
 from workflow.race.provenance import CommitError  # noqa: E402
 
 _MISTAKES = (
-    engine.EngineError, bundle.BundleError, host.HostError, CommitError, AlignError, PairsError, ToolConfigError,
+    engine.EngineError, bundle.BundleError, host.HostError, LockError, CommitError, AlignError, PairsError,
+    ToolConfigError,
 )  # fmt: skip
 
 
@@ -49,7 +51,10 @@ def _parser():
 
 
 def _seconds(text):
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
     if not seconds > 0:
         raise argparse.ArgumentTypeError(f"must be a number of seconds > 0, not {text}")
     return seconds

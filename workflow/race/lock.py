@@ -12,9 +12,13 @@ LOCK_VARIABLE = "WAVEBENCH_LOCK"
 LOCK_PATH = "/tmp/wavebench-race.lock"
 
 
+class LockError(ValueError):
+    """A lock file that cannot be opened: the message names it."""
+
+
 @contextlib.contextmanager
-def host_lock(path=None, poll_s=1.0, out=sys.stderr):
-    """Hold the host's race lock; waits, and says so once, while another race holds it."""
+def host_lock(path=None, poll_s=1.0):
+    """Hold the host's race lock; waits, and says so once, while another race holds it. Raises LockError."""
     descriptor = _open(path or os.environ.get(LOCK_VARIABLE, LOCK_PATH))
     try:
         waited = False
@@ -25,7 +29,7 @@ def host_lock(path=None, poll_s=1.0, out=sys.stderr):
             except BlockingIOError:
                 if not waited:
                     holder = os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "unknown"
-                    print(f"waiting: another race runs on this host: {holder}", file=out, flush=True)
+                    print(f"waiting: another race runs on this host: {holder}", file=sys.stderr, flush=True)
                     waited = True
                 time.sleep(poll_s)
         with contextlib.suppress(OSError):
@@ -38,6 +42,13 @@ def host_lock(path=None, poll_s=1.0, out=sys.stderr):
 
 
 def _open(path):
+    try:
+        return _descriptor(path)
+    except OSError as error:
+        raise LockError(f"{LOCK_VARIABLE}: {path}: cannot be opened as the host's lock ({error.strerror})") from None
+
+
+def _descriptor(path):
     # Another user may own the file: it is then opened without O_CREAT, which a sticky folder refuses for it, and
     # read-only if need be; flock works on any descriptor.
     for flags in (os.O_RDWR, os.O_RDONLY):

@@ -57,6 +57,10 @@ def _are_rounds(value):
     return all(type(v) is int for v in value.values()) and 5 <= value["min"] <= value["max"]
 
 
+def _are_narrowings(value):
+    return isinstance(value, dict) and all(isinstance(part, dict) for part in value.values())
+
+
 #: Key -> (whether its value will do, what is allowed).
 _NARROWED = {
     "scopes": (_is_list_of(("score", "cigar")), "a list of: score, cigar"),
@@ -84,10 +88,13 @@ _LANE = {
 }
 #: Of an experiment and of a lane, where they are there.
 _EXPERIMENT_MAY = {"most_pairs": (lambda value: type(value) is int and value >= 1, "a whole number >= 1")}
-_LANE_MAY = {"gpu_round_seconds": (_is_seconds, "a number of seconds > 0")}
+_LANE_MAY = {
+    "gpu_round_seconds": (_is_seconds, "a number of seconds > 0"),
+    "narrow": (_are_narrowings, f"{{experiment: a mapping with some of: {', '.join(_NARROWED | _LEFT_OUT)}}}"),
+}
 #: Keys that the workflow reads besides.
 _EXPERIMENT_BESIDES = ("title", "needs")
-_LANE_BESIDES = ("pairs", "real_pairs", "narrow")
+_LANE_BESIDES = ("pairs", "real_pairs")
 
 
 def _check(content, keys, path, besides=(), within="", may=None):
@@ -122,7 +129,7 @@ def make_plan(experiment_path, lane_path, known_tools):
         if tool not in known_tools:
             allowed = ", ".join(sorted(known_tools))
             raise EngineError(f"{experiment_path}: key 'tools' has unknown {tool!r} (known are {allowed})")
-    narrow = (lane.get("narrow") or {}).get(experiment["id"], {})
+    narrow = lane.get("narrow", {}).get(experiment["id"], {})
     within, rules = f"narrow.{experiment['id']}.", _NARROWED | _LEFT_OUT
     _require_known(narrow, rules, lane_path, within)
     _check(narrow, {key: rule for key, rule in rules.items() if key in narrow}, lane_path, within=within)
@@ -131,7 +138,7 @@ def make_plan(experiment_path, lane_path, known_tools):
 
 def narrowed(experiment, lane):
     """The experiment, a dict, with what the lane narrows of it: data sets, scopes, threads, and the tools left out."""
-    part = dict((lane.get("narrow") or {}).get(experiment["id"], {}))
+    part = dict(lane.get("narrow", {}).get(experiment["id"], {}))
     without = part.pop("without", ())
     return {**experiment, **part, "tools": [tool for tool in experiment["tools"] if tool not in without]}
 

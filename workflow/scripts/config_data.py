@@ -14,6 +14,7 @@ def check(root):
     """Read the files of the project in that folder. Raises SettingsError for the first that its reader refuses."""
     readers = {
         "config/papers/*.csv": papers.read,
+        "config/papers/thesis_*.csv": papers.read_grid,
         "config/targets/cpu_ratio.csv": cpu_ratios.read_targets,
         "config/peers/*.yaml": lambda path: table_peers.read([path]),
         "config/gpus.csv": gpu_cards.models,

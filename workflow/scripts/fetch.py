@@ -15,7 +15,7 @@ import urllib.request
 
 import click
 
-from workflow.scripts.real_data import RealDataError
+from workflow.scripts.real_data import RealDataError, split_url
 
 #: Seconds without a byte after which a download is given up.
 TIMEOUT_S = 60
@@ -28,7 +28,7 @@ def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
     sha256: 64 hex digits, or "" to go unchecked. A cached file that does not match is downloaded again.
     Raises RealDataError naming the source (and both hashes) when it cannot be had or does not match.
     """
-    parts = urllib.parse.urlsplit(source)
+    parts = split_url(source)
     if parts.scheme in ("http", "https"):
         return _fetch_url(source, sha256, cache, timeout_s)
     if parts.scheme == "file":
@@ -90,8 +90,11 @@ def _download(url, sink, timeout_s):
 
 
 def _hash(path):
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
+    try:
+        with open(path, "rb") as source:
+            return hashlib.file_digest(source, "sha256").hexdigest()
+    except OSError as error:
+        raise RealDataError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _check(source, wanted, found):
@@ -103,21 +106,12 @@ def _check(source, wanted, found):
 @click.argument("source")
 @click.option("--sha256", default="", help="64 hex digits that the file must have.")
 @click.option("--cache", default="results/cache", show_default=True, help="Folder for downloads.")
-@click.option("-o", "--output", help="Also make this symbolic link to the file.")
-def command(source, sha256, cache, output):
+def command(source, sha256, cache):
     """Print the local path of SOURCE, a path or a file, http or https URL; download it into the cache if needed."""
     try:
         path = os.path.abspath(fetch(source, sha256, cache))
-        if output:
-            os.makedirs(os.path.dirname(output) or ".", exist_ok=True)
-            if os.path.islink(output):
-                os.remove(output)
-            os.symlink(path, output)
     except RealDataError as error:
         click.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except OSError as error:
-        click.echo(f"error: {output}: cannot be written ({error.strerror})", err=True)
         sys.exit(2)
     click.echo(path)
 

@@ -1,10 +1,9 @@
 """The GPU of each host, from the host cards of its races and profiles, and what config/gpus.csv knows of its model."""
 
-import csv
 from dataclasses import dataclass, field
 
 from workflow.race import samples
-from workflow.scripts import profiles
+from workflow.scripts import csv_file, profiles
 
 MODEL_COLUMNS = ["device", "property", "value", "unit", "source"]
 #: Cores (32-bit floating-point additions a clock) of an SM by compute capability, which no attribute tells: CUDA C++
@@ -125,11 +124,5 @@ def _kib(size_bytes):
 
 def models(path):
     """{(name of the GPU, property): (value as text, source)}. Raises ValueError, naming the file."""
-    try:
-        with open(path, newline="", encoding="utf-8") as lines:
-            reader = csv.DictReader(lines)
-            if reader.fieldnames != MODEL_COLUMNS:
-                raise ValueError(f"{path}: columns must be {','.join(MODEL_COLUMNS)}, not {reader.fieldnames}")
-            return {(row["device"], row["property"]): (row["value"], row["source"]) for row in reader}
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from None
+    rows = csv_file.read(path, MODEL_COLUMNS, ValueError)
+    return {(row["device"], row["property"]): (row["value"], row["source"]) for _, row in rows}

@@ -1,7 +1,9 @@
 """The papers' own numbers: config/papers/<id>.csv, one value a row, words where the paper has no number."""
 
-import csv
 from dataclasses import dataclass
+from itertools import product
+
+from workflow.scripts import csv_file
 
 COLUMNS = ["table", "row", "column", "quantity", "value", "unit", "note"]
 #: What stands as a value where the paper has no number, and what it means.
@@ -49,29 +51,29 @@ def read(path):
     """{(row, column): {"time" | quantity: PaperValue}} of one file, in its order.
 
     Every quantity in a unit of time is named "time": each of these tables times one thing, which its layout names.
-    Raises PapersError for a missing file, other columns, or a time that is neither a number nor one of WORDS.
+    Raises PapersError for a missing file, other columns, or a time or rate that is neither a number nor one of WORDS.
     """
-    try:
-        with open(path, newline="", encoding="utf-8") as lines:
-            reader = csv.DictReader(lines)
-            if reader.fieldnames != COLUMNS:
-                raise PapersError(f"{path}: columns must be {','.join(COLUMNS)}, not {reader.fieldnames}")
-            rows = [_checked(row, f"{path}: line {reader.line_num}") for row in reader]
-    except OSError as error:
-        raise PapersError(f"{path}: cannot be read ({error.strerror or error})") from None
     values = {}
-    for row in rows:
-        name = "time" if row["unit"] in _TO_SECONDS else row["quantity"]
+    for place, row in csv_file.read(path, COLUMNS, PapersError):
         value = PaperValue(row["quantity"], row["value"], row["unit"], row["note"])
+        _check(value, place)
+        name = "time" if value.unit in _TO_SECONDS else value.quantity
         values.setdefault((row["row"], row["column"]), {})[name] = value
     return values
 
 
-def _checked(row, place):
-    """The row, whose fields are all there. place: file and line, for the message."""
-    if None in row or None in row.values():
-        raise PapersError(f"{place}: must have the columns {','.join(COLUMNS)}, no more and no fewer")
-    value = PaperValue(row["quantity"], row["value"], row["unit"], row["note"])
-    if row["unit"] in _TO_SECONDS and value.number is None and row["value"] not in WORDS:
-        raise PapersError(f"{place}: {row['value']!r} is no time; allowed are a number, {', '.join(WORDS)}")
-    return row
+def read_grid(path):
+    """What read() gives, of a table whose every row has every column. Raises PapersError naming what is missing."""
+    values = read(path)
+    rows, columns = (dict.fromkeys(key[side] for key in values) for side in (0, 1))
+    for row, column in product(rows, columns):
+        if (row, column) not in values:
+            raise PapersError(f"{path}: row {row!r} has no column {column!r}, which another row has")
+    return values
+
+
+def _check(value, place):
+    """place: file and line, for the message."""
+    kind = "time" if value.unit in _TO_SECONDS else "rate" if value.unit == "GCUPS" else ""
+    if kind and value.number is None and value.value not in WORDS:
+        raise PapersError(f"{place}: {value.value!r} is no {kind}; allowed are a number, {', '.join(WORDS)}")

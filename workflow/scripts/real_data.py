@@ -1,6 +1,7 @@
 """The table of the user's reads and references, config/real_data.tsv."""
 
 import re
+import urllib.parse
 from dataclasses import dataclass
 
 from simulators import PROFILES
@@ -74,12 +75,21 @@ def _row(line, where):
     for column in ("reads", "reference"):
         if not getattr(row, column):
             raise RealDataError(f"{where}: column {column}: is empty; it takes a path or a file, http or https URL")
+        split_url(getattr(row, column), f"{where}: column {column}: ")
     for column in ("reads_sha256", "reference_sha256"):
         if not re.fullmatch(r"(?:[0-9a-fA-F]{64})?", getattr(row, column)):
             raise RealDataError(
                 f"{where}: column {column}: must be 64 hex digits or empty, not {getattr(row, column)!r}"
             )
     return row
+
+
+def split_url(source, where=""):
+    """urllib.parse.urlsplit(source). Raises RealDataError, which begins with where, for what only looks like a URL."""
+    try:
+        return urllib.parse.urlsplit(source)
+    except ValueError as error:
+        raise RealDataError(f"{where}{source}: not a URL ({error})") from None
 
 
 def check_name(name, where):

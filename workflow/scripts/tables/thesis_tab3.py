@@ -31,7 +31,7 @@ ORIGINAL = Row("", "eWFA-GPU", PAPER_ROW, "GPU", "cigar", "ewfa-gpu")
 
 
 def paper_lines(values):
-    """One Line a device of the thesis. values: papers.read()."""
+    """One Line a device of the thesis. values: papers.read_grid()."""
     for device in dict.fromkeys(device for _, device in values):
         cells = []
         for column in thesis_tab1.COLUMNS:
@@ -95,7 +95,7 @@ def main(races, measurements, paper, config, lane, peers, out):
     """eWFA-GPU and our designs on every GPU; RACES are race files whose host cards tell its bandwidth."""
     rows, experiment, lane = read_measurements(measurements), read_yaml(config), read_yaml(lane)
     try:
-        values, peers = papers.read(paper), table_peers.read(peers)
+        values, peers = papers.read_grid(paper), table_peers.read(peers)
         bandwidths = table_floor.bandwidths(races)
     except ValueError as error:
         raise click.UsageError(str(error)) from None

@@ -154,7 +154,7 @@ def main(measurements, paper, config, lane, out):
     """Peak GCUPS of ours beside those reported in the literature."""
     rows, experiment, lane = read_measurements(measurements), read_yaml(config), read_yaml(lane)
     try:
-        printed = list(paper_rows(papers.read(paper)))
+        printed = list(paper_rows(papers.read_grid(paper)))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     layout = thesis_tab1.make_layout(experiment, "", rows)
