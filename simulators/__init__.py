@@ -17,7 +17,10 @@ from simulators.generator import generate, realised_statistics, with_metadata
 PROFILES = {p.id: p for module in (illumina, moleculo, pacbio, nanopore) for p in module.PROFILES}
 MODELS = ("uniform", *PROFILES)
 
-__all__ = ["MODELS", "PROFILES", "SimulationError", "simulate"]
+#: More threads than any host has cores only wait for each other.
+MOST_THREADS = 4096
+
+__all__ = ["MODELS", "MOST_THREADS", "PROFILES", "SimulationError", "simulate"]
 
 
 class SimulationError(ValueError):
@@ -28,7 +31,8 @@ def simulate(model, pairs, seed, length=None, error=None, threads=None):
     """Simulate pairs; the same arguments give the same bytes, whatever the number of threads.
 
     model: one of MODELS. pairs: their number, >= 1. seed: 0 <= seed < 2**63. length (bp, >= 1) and error (a fraction,
-    0 to 1) belong to ``uniform`` and to no other model. threads: None takes all cores.
+    0 to 1) belong to ``uniform`` and to no other model. threads: at most MOST_THREADS;
+    None takes all cores.
     Returns a PairBatch in random order whose metadata names the data set, the parameters and the realised statistics.
     Raises SimulationError for a value out of its range, MemoryError when the pairs do not fit.
     """
@@ -79,6 +83,8 @@ def _check(model, pairs, seed, length, error, threads):
     for name, value, least in (("pairs", pairs, 1), ("seed", seed, 0), ("threads", threads, 1), ("length", length, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise SimulationError(f"{name} must be an integer >= {least}, not {value!r}")
+    if threads is not None and threads > MOST_THREADS:
+        raise SimulationError(f"threads must be at most {MOST_THREADS}, not {threads}")
     _check_size(model, pairs, length)
     if seed >= 2**63:
         raise SimulationError(f"seed must be below 2**63, not {seed}")

@@ -6,19 +6,17 @@ import sys
 
 import click
 
-from simulators import MODELS, PROFILES, SimulationError, simulate
+from simulators import MODELS, MOST_THREADS, PROFILES, SimulationError, simulate
+from simulators.count import count
 from wfa_kernels.formats import require_writable, write_seq
 from wfa_kernels.pairs import PairsError
 
 
 def _count(_context, _parameter, text):
     try:
-        number = float(text)
-        if number != int(number) or number < 1:
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise click.BadParameter(f"{text!r} is not a number of pairs such as 1000 or 1e6") from None
-    return int(number)
+        return count(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _output(_context, _parameter, path):
@@ -33,7 +31,7 @@ def _output(_context, _parameter, path):
 @click.option("--length", type=int, metavar="BP", help="Pattern length; uniform only.")
 @click.option("--error", type=float, metavar="FRACTION", help="Edits per letter of pattern, 0 to 1; uniform only.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same bytes.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads [default: all cores].")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="CPU threads [default: all cores].")
 @click.option("-o", "--output", required=True, callback=_output, metavar="FILE", help="File to write: .arrow or .seq.")
 def command(model, pairs, length, error, seed, threads, output):
     """Simulate pattern/text pairs of MODEL and write them to a file.

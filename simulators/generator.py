@@ -32,7 +32,8 @@ def generate(edit_range, parameters, pattern_lengths, seed, threads=None):
 
         return sum(pool.map(chunk, spans), np.zeros(3, np.int64))
 
-    workers = threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    cores = threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = min(cores, pairs)
     edges = np.linspace(0, pairs, workers * _CHUNKS_PER_THREAD + 1).astype(np.int64).tolist()
     spans = list(zip(edges[:-1], edges[1:], strict=True))
     with ThreadPoolExecutor(workers) as pool:

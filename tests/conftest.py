@@ -1,4 +1,4 @@
-"""What all tests share: the hypothesis profiles, ``--real-data DIR``, and ``--may-skip REGEX``."""
+"""What all tests share: the hypothesis profiles, the arena, ``--real-data DIR``, and ``--may-skip REGEX``."""
 
 import os
 import re
@@ -40,6 +40,14 @@ def pytest_runtest_makereport(item, call):
         if not re.search(allowed, reason):
             report.outcome, report.longrepr = "failed", f"must not be skipped here ({reason})"
     return report
+
+
+@pytest.fixture
+def arena(tmp_path, monkeypatch):
+    """See tests.arena."""
+    from tests.arena import Arena  # of the engine, which tests of other things need not load
+
+    return Arena(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")

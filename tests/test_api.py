@@ -142,13 +142,14 @@ def test_a_cost_past_int32_is_refused_before_work():
     assert align(pairs[:1], Affine(10**6, 10**6, 10**6), device="cpu").scores.tolist() == [10**6]
 
 
-def command(*arguments, stdin=None):
+def command(*arguments, stdin=None, stdout=subprocess.PIPE):
     """Run the command line; the finished process."""
     return subprocess.run(
         [sys.executable, "-m", "wfa_kernels", *map(str, arguments)],
         cwd=ROOT,
         input=stdin,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
     )
 
@@ -230,6 +231,7 @@ def test_command_counts_refused_pairs_on_stderr(tmp_path):
         (["SEQ", "--edit", "--device", "tpu"], "'tpu' is not one of"),
         (["SEQ", "--edit", "-o", "nowhere/out.tsv"], "nowhere/out.tsv: cannot be written"),
         (["SEQ", "--edit", "--memory-limit", "lots"], "is not a size"),
+        (["SEQ", "--edit", "--memory-limit", "1e30"], "'1e30' is more than any machine has"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(seq, arguments, message):
@@ -316,6 +318,10 @@ def test_output_over_the_input_and_a_full_disk(tmp_path):
     assert path.read_text().splitlines()[1] == "0\t1\t*\tok" and list(tmp_path.iterdir()) == [path]
     done = command("align", "-", "--edit", "-o", "/dev/full", stdin=">A\n<A\n")
     assert done.returncode == 2 and "/dev/full: cannot be written" in done.stderr and "Traceback" not in done.stderr
+    with open("/dev/full", "w") as full:
+        done = command("align", "-", "--edit", stdin=">A\n<A\n", stdout=full)
+    said = "Error: standard output: cannot be written (No space left on device)\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_library_stands_alone(tmp_path):

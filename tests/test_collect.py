@@ -138,6 +138,20 @@ def test_a_bad_file_is_one_message_that_names_it(tmp_path, content):
         assert not out.exists()
 
 
+@pytest.mark.parametrize("name", ["folder", "file/out"])
+def test_an_output_that_cannot_be_written_is_one_message(tmp_path, name):
+    race = write_race(tmp_path, "thesis_tab1")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    out = tmp_path / name
+    for done in (
+        run("workflow.scripts.collect", "--samples", tmp_path, "--recorded", tmp_path / "none", "--out", out),
+        run("workflow.scripts.verify_ledger", "--races", race, "--out", out),
+    ):
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {out}: cannot be written (") and len(done.stderr.splitlines()) == 1
+
+
 def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_time_of_a_run(tmp_path):
     def cell(quantity, **changes):
         return race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 1.0}, quantity=quantity, **changes)

@@ -18,6 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPUTED = ("thesis_fig1", "thesis_fig2", "thesis_fig3", "thesis_fig5", "thesis_fig9", "ewfa_fig1")
 
 
+def test_a_figure_that_cannot_be_written_is_one_message(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "x.png").mkdir()
+    for out, told in (("file/x", "file/x.svg"), ("x", "x.png")):
+        run = CliRunner().invoke(thesis_fig1.main, [f"--out={tmp_path / out}"])
+        assert run.exit_code == 2 and f"Error: {tmp_path / told}: cannot be written (" in run.output
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_a_computed_figure_is_written_at_column_width(name, tmp_path):
     module = importlib.import_module(f"workflow.scripts.figures.{name}")

@@ -234,9 +234,11 @@ def test_without_a_gpu_it_is_one_message_and_exit_code_2(monkeypatch, capsys, ki
     assert capsys.readouterr().err == f"error: {kind}: needs an NVIDIA GPU: no NVIDIA GPU or driver found\n"
 
 
-def test_a_bad_count_is_refused():
+@pytest.mark.parametrize("text", ["1.5", "inf", "nan", "0"])
+def test_a_bad_count_is_refused(capsys, text):
     with pytest.raises(SystemExit, match="2"):
-        command.main(["kernels", "--out", "x.json", "--pairs", "1.5"])
+        command.main(["kernels", "--out", "x.json", "--pairs", text])
+    assert f"argument --pairs: '{text}' is not a number of pairs such as 1000 or 1e6" in capsys.readouterr().err
 
 
 @pytest.mark.gpu

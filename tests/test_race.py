@@ -8,18 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.arena import Arena
 from tests.peak_memory import needs_peaks
 from wfa_kernels import PairBatch
 from workflow.race import bundle, conductor, oracle, planning, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.cells import Key, round_order
-
-
-@pytest.fixture
-def arena(tmp_path, monkeypatch):
-    """See tests.arena."""
-    return Arena(tmp_path, monkeypatch)
 
 
 def cell(frame, tool, scope, twin=False):

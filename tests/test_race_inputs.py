@@ -6,15 +6,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from tests.arena import Arena
 from workflow.race import engine
 from workflow.race.__main__ import main
-
-
-@pytest.fixture
-def arena(tmp_path, monkeypatch):
-    """See tests.arena."""
-    return Arena(tmp_path, monkeypatch)
 
 
 def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):

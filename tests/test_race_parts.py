@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import yaml
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Edit
 from workflow.aligners import Adapter, Job
-from workflow.race import planning, statistics, worker
+from workflow.race import canary, planning, provenance, statistics, team, worker
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import LockError, host_lock
@@ -101,6 +102,43 @@ def test_a_time_limit_is_a_number_of_seconds(text, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["run", *paths, f"--time-limit={text}"])
     assert f"must be a number of seconds > 0, not {text}" in capsys.readouterr().err
+
+
+def test_a_canary_drifts_by_the_medians_of_its_last_and_first_third():
+    samples = [1.0, 2.0, 4.0, 3.0, 9.0, 9.0, 2.0, 2.5, 8.0]
+    assert canary.card(samples) == {"median_s": 3.0, "drift": 0.25, "samples": 9}
+    assert canary.card([2.0, 3.0])["drift"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "reason"),
+    [
+        (-signal.SIGKILL, "out_of_memory", "its process was killed, as the system does when memory runs out"),
+        (-signal.SIGSEGV, "crashed", "its process ended by signal SIGSEGV"),
+        (3, "crashed", "its process ended with exit code 3"),
+    ],
+)
+def test_a_process_that_ends_says_why(code, status, reason):
+    assert team._cause(code) == (status, reason)
+
+
+def test_a_commit_is_dirty_where_tracked_files_differ(tmp_path, monkeypatch):
+    def git(*arguments):
+        names = ["-c", "user.name=n", "-c", "user.email=e"]
+        subprocess.run(["git", *names, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    monkeypatch.delenv(provenance.COMMIT_VARIABLE, raising=False)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    git("init")
+    (tmp_path / "tracked").touch()
+    git("add", "tracked")
+    git("commit", "-m", "first")
+    (tmp_path / "untracked").touch()
+    assert re.fullmatch("[0-9a-f]{12}", clean := provenance.commit())
+    (tmp_path / "tracked").write_text("changed")
+    assert provenance.commit() == f"{clean}+dirty"
+    monkeypatch.setattr(provenance, "ROOT", tmp_path / "none")
+    assert provenance.commit() == "unknown"
 
 
 def test_median_interval_is_of_order_statistics():

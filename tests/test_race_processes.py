@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.arena import Arena
 from wfa_kernels import Edit
 from workflow.aligners import Job
 from workflow.race.team import Worker
@@ -18,12 +17,6 @@ from workflow.race.team import Worker
 ROOT = Path(__file__).resolve().parents[1]
 #: Of a lane whose races do not end.
 ENDLESS = {"race_seconds": 600, "rounds": {"min": 100_000, "max": 100_000}}
-
-
-@pytest.fixture
-def arena(tmp_path, monkeypatch):
-    """See tests.arena."""
-    return Arena(tmp_path, monkeypatch)
 
 
 def start(folder, out="out"):

@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simulators import MODELS, PROFILES, SimulationError, simulate
+from simulators import MODELS, PROFILES, SimulationError, generator, simulate
 from simulators.profile import Profile, error_limits, length_limits
 from simulators.uniform import nominal_edits
 from tests.naive import edit_distance
@@ -34,6 +35,22 @@ def small(model, pairs=200, seed=1, threads=None):
 
 def realised(batch):
     return json.loads(batch.metadata["realised"])
+
+
+def test_no_more_threads_start_than_there_are_pairs(monkeypatch):
+    asked = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers):
+            asked.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr(generator, "ThreadPoolExecutor", Pool)
+    for pairs in (3, 9):
+        small("uniform", pairs, threads=7)
+    assert asked == [3, 7]
+    with pytest.raises(SimulationError, match="threads must be at most 4096, not 4097"):
+        small("uniform", threads=4097)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -189,6 +206,9 @@ def test_command_line_writes_what_simulate_makes(tmp_path):
     [
         (["uniform", "--pairs", "1.5", "-o", "x.seq"], "not a number of pairs such as 1000 or 1e6"),
         (["uniform", "--pairs", "many", "-o", "x.seq"], "not a number of pairs"),
+        (["uniform", "--pairs", "nan", "-o", "x.seq"], "'nan' is not a number of pairs"),
+        (["uniform", "--pairs", "inf", "-o", "x.seq"], "'inf' is not a number of pairs"),
+        (["uniform", "--pairs", "3", "--threads", "100000", "-o", "x.seq"], "100000 is not in the range 1<=x<=4096"),
         (["martian", "--pairs", "1", "-o", "x.seq"], "'martian' is not one of 'uniform'"),
         (["uniform", "--pairs", "1", "-o", "x.bam"], "must end in .arrow or .seq"),
         (["uniform", "--pairs", "1", "-o", "x.seq"], "uniform needs a length"),

@@ -5,18 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.arena import Arena
 from workflow.race import race as one_race
 from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
 SIZES = [1, 4, 16, 64, 256, 1024, 4096]
-
-
-@pytest.fixture
-def arena(tmp_path, monkeypatch):
-    """See tests.arena."""
-    return Arena(tmp_path, monkeypatch)
 
 
 def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():

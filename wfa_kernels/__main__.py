@@ -60,9 +60,12 @@ def _heuristic(static_band, wavefront_reduction):
 def _bytes(_context, _parameter, text):
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
     try:
-        return int(float(number) * _UNITS[unit])
+        size = int(float(number) * _UNITS[unit])
     except (KeyError, ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G") from None
+    if size >= 2**63:
+        raise click.BadParameter(f"{text!r} is more than any machine has; a size is such as 512M or 2G")
+    return size
 
 
 def _read(pairs, texts, keep_case):
@@ -78,8 +81,14 @@ def _read(pairs, texts, keep_case):
 def _output(path):
     """A text file to write to: beside its place, tried before the work, and moved there when it is whole."""
     if path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        try:
+            yield sys.stdout
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            _leave_stdout()
+            raise click.ClickException(f"standard output: cannot be written ({error.strerror})") from None
         return
     beside = path if os.path.exists(path) and not os.path.isfile(path) else f"{path}.{os.getpid()}.part"
     try:
@@ -92,6 +101,11 @@ def _output(path):
     finally:
         if beside != path and os.path.exists(beside):
             os.remove(beside)
+
+
+def _leave_stdout():
+    """Keep Python from writing at exit what standard output did not take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_tsv(result, sink):
@@ -180,8 +194,7 @@ def main():
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        # The reader went away (`| head`): not an error; keep Python from writing to the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()  # the reader went away (`| head`): not an error
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from workflow.race import kernel_cache
 kernel_cache.use()  # before Numba is imported
 
 from simulators import SimulationError  # noqa: E402
+from simulators.count import count  # noqa: E402
 from wfa_kernels import AlignError, PairsError, gpu_problem  # noqa: E402
 from workflow.profile import kernels, occupancy, once, record, timeline  # noqa: E402
 from workflow.profile.cells import ProfileError  # noqa: E402
@@ -44,12 +45,9 @@ def _parser():
 
 def _count(text):
     try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if number < 1 or number != int(number):
-        raise argparse.ArgumentTypeError(f"must be a number of pairs such as 1000 or 1e6, not {text}")
-    return int(number)
+        return count(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def main(arguments=None):

@@ -37,7 +37,7 @@ class OracleError(RuntimeError):
     """The two exact aligners disagree: nothing can be verified. The text names the pair."""
 
 
-def exact_scores(pairs, penalties, folder, key, threads=None, seconds=math.inf):
+def exact_scores(pairs, penalties, folder, key, seconds=math.inf):
     """(path, confirmed): a .npy file of the batch's exact scores, int32[n], NO_SCORE where no oracle answers; and the
     number of them that the second opinion found right when they were computed.
 
@@ -53,7 +53,7 @@ def exact_scores(pairs, penalties, folder, key, threads=None, seconds=math.inf):
         if done == len(pairs):
             return path, confirmed
         scores = np.load(path)
-    done = _compute(pairs, penalties, scores, done, threads, time.monotonic() + seconds)
+    done = _compute(pairs, penalties, scores, done, time.monotonic() + seconds)
     confirmed = confirm(pairs, penalties, scores)
     os.makedirs(folder, exist_ok=True)
     with _whole(path) as part, open(part, "wb") as file:
@@ -63,7 +63,7 @@ def exact_scores(pairs, penalties, folder, key, threads=None, seconds=math.inf):
     return path, confirmed
 
 
-def _compute(pairs, penalties, scores, done, threads, deadline):
+def _compute(pairs, penalties, scores, done, deadline):
     """Fill in scores from pair ``done`` on, chunk by chunk, at least one, until the deadline; the pairs done then."""
     ends = pairs.pattern_offsets + pairs.text_offsets
     begun, first = time.monotonic(), done
@@ -73,20 +73,20 @@ def _compute(pairs, penalties, scores, done, threads, deadline):
         if algorithm == "wfa" and time.monotonic() - begun > WAVEFRONT_SECONDS:
             algorithm = "auto"
         chunk = pairs[done:stop]
-        scores[done:stop] = align(chunk, penalties, device="cpu", algorithm=algorithm, threads=threads).scores
+        scores[done:stop] = align(chunk, penalties, device="cpu", algorithm=algorithm).scores
         if algorithm == "auto":
-            _compare_wavefront(chunk, penalties, scores[done:stop], done, threads)
+            _compare_wavefront(chunk, penalties, scores[done:stop], done)
         done = stop
     return done
 
 
-def _compare_wavefront(pairs, penalties, scores, first, threads):
+def _compare_wavefront(pairs, penalties, scores, first):
     """Raise OracleError where the wavefront kernel has another score for one of every SPREAD pairs.
 
     first: number of the first pair. Where a kernel has no answer nothing is compared.
     """
     rows = np.arange(0, len(pairs), SPREAD)
-    found = align(pairs.take(rows), penalties, device="cpu", algorithm="wfa", threads=threads).scores
+    found = align(pairs.take(rows), penalties, device="cpu", algorithm="wfa").scores
     for i, other in zip(rows.tolist(), found.tolist(), strict=True):
         if NO_SCORE not in (other, scores[i]) and other != scores[i]:
             raise OracleError(f"pair {first + i}: {penalties} costs {other} by the wavefront kernel, not {scores[i]}")

@@ -4,6 +4,7 @@ A bare host that only races has no jsonschema; what the workflow checks by schem
 the race uses it.
 """
 
+import math
 import re
 
 from wfa_kernels import Affine, Edit, PenaltyError
@@ -48,7 +49,7 @@ def _are_names_or_none(value):
 
 
 def _is_seconds(value):
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _are_rounds(value):

@@ -10,31 +10,32 @@ _T_999 = (
     3.883, 3.850, 3.819, 3.792, 3.768, 3.745, 3.725, 3.707, 3.690, 3.674, 3.659, 3.646,
 )  # fmt: skip
 _NORMAL_999 = 3.291
+#: Of a median's 95 % interval, on either side.
+_TAIL = 0.025
 
 #: A twin is uneven when the ratio of the two medians differs from 1 by more than this and its interval excludes 1.
 TWIN_TOLERANCE = 0.03
 
 
-def order_statistic_ranks(n, confidence=0.95):
-    """0-based ranks (low, high) of the narrowest symmetric interval of the median with at least that confidence.
+def order_statistic_ranks(n):
+    """0-based ranks (low, high) of the narrowest symmetric interval of the median with at least 95 % confidence.
 
     The number of values under the median is binomial(n, 1/2). With fewer than 6 values no interval reaches 95 %:
     then the whole range is given, its coverage being 1 - 2^(1 - n).
     """
-    tail = (1 - confidence) / 2
     below, rank = 0.0, 0
     for j in range(n // 2):
         below += math.comb(n, j) / 2**n
-        if below > tail:
+        if below > _TAIL:
             break
         rank = j
     return rank, n - 1 - rank
 
 
-def median_interval(values, confidence=0.95):
-    """(median, low, high): the median of values and its distribution-free confidence interval."""
+def median_interval(values):
+    """(median, low, high): the median of values and its distribution-free 95 % confidence interval."""
     ordered = np.sort(np.asarray(values, float))
-    low, high = order_statistic_ranks(len(ordered), confidence)
+    low, high = order_statistic_ranks(len(ordered))
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
 
 

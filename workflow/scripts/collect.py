@@ -11,6 +11,7 @@ from workflow.aligners import ToolConfigError
 from workflow.race import samples
 from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
+from workflow.scripts import out_file
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
 #: What a cell's rows have in common; the rest of the schema is by round.
@@ -123,11 +124,11 @@ def main():
     parser.add_argument("--out", required=True)
     asked = parser.parse_args()
     try:
+        out_file.prepare(asked.out)
         frame = collect(asked.samples, asked.recorded, asked.experiment, asked.host)
-    except (samples.SamplesError, HostError, ToolConfigError) as error:
+    except (samples.SamplesError, HostError, ToolConfigError, out_file.OutError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
     frame.to_parquet(asked.out, index=False)
     print(f"{frame['race_id'].nunique()} races, {len(frame)} cells", file=sys.stderr)
     return 0

@@ -1,5 +1,6 @@
 """One YAML file of the configuration: read, and checked against its schema."""
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -34,10 +35,21 @@ def check(data, schema, name):
         raise SettingsError(f"{name}: {_explain(found[0])}")
 
 
+def _is_finite_number(_checker, value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+#: YAML's .nan and .inf are no numbers to the schemas.
+_FINITE = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
+)
+
+
 @cache
 def _validator(schema):
     path = ROOT / "workflow/schemas" / f"{schema}.schema.yaml"
-    return jsonschema.Draft202012Validator(strict_yaml.load(path.read_text(encoding="utf-8")))
+    return _FINITE(strict_yaml.load(path.read_text(encoding="utf-8")))
 
 
 def _explain(error):
@@ -63,6 +75,8 @@ def _explain(error):
 
 
 def _kind(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return "not a finite number"
     names = {
         dict: "a mapping",
         list: "a list",

@@ -47,9 +47,8 @@ class Place:
         return f"uniform_{self.length_bp}_e{self.percent}"
 
 
-#: The grid that targets are set for, and the places beyond it.
+#: The grid that targets are set for.
 PLACES = tuple(Place(*values) for values in product(METRICS, SCOPES, LENGTHS_BP, ERRORS_PERCENT))
-LONG_PLACES = tuple(Place(metric, LONG_SCOPE, n, LONG_PERCENT) for metric, n in product(METRICS, LONG_BP))
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 Figures are drawn at the width they are read at: one column is 3.5 inches, no text under 7 points.
 """
 
-import os
-
 import click
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+
+from workflow.scripts import out_file  # noqa: E402
 
 ONE_COLUMN = 3.5
 #: Height of a line of the smallest text.
@@ -86,8 +86,12 @@ def figure(width, height, **subplots):
 
 
 def save(fig, out):
-    """Write OUT.svg and OUT.png (300 dpi)."""
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    """Write OUT.svg and OUT.png (300 dpi). What cannot be written is one message and exit code 2."""
+    try:
+        for suffix in ("svg", "png"):
+            out_file.prepare(f"{out}.{suffix}")
+    except out_file.OutError as error:
+        raise click.UsageError(str(error)) from None
     fig.savefig(f"{out}.svg", metadata={"Date": None})
     fig.savefig(f"{out}.png", metadata={"Software": None})
     plt.close(fig)

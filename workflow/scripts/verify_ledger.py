@@ -5,11 +5,11 @@ Wrong answers do not stop the workflow: their times are struck out in the tables
 
 import argparse
 import sys
-from pathlib import Path
 
 import pandas as pd
 
 from workflow.race import samples
+from workflow.scripts import out_file
 
 _COLUMNS = (
     "experiment", "dataset", "tool", "variant", "threads", "scope", "quantity", "exact", "pairs", "verified",
@@ -42,11 +42,11 @@ def main():
     parser.add_argument("--out", required=True)
     asked = parser.parse_args()
     try:
+        out_file.prepare(asked.out)
         rows = ledger(asked.races)
-    except samples.SamplesError as error:
+    except (samples.SamplesError, out_file.OutError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
     rows.to_csv(asked.out, index=False)
     verified = rows["verified"].fillna(0).astype(int).sum()
     broken = int(rows["broken"].sum())
