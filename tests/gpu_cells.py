@@ -40,7 +40,7 @@ def _joined(parts):
     return PairBatch(*sides)
 
 
-def _strange(pairs):
+def strange(pairs):
     """Number of pairs with a letter other than A, C, G and T."""
     found = np.zeros(len(pairs), bool)
     for flat, offsets in ((pairs.pattern, pairs.pattern_offsets), (pairs.text, pairs.text_offsets)):
@@ -50,8 +50,12 @@ def _strange(pairs):
 
 
 def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fast", heuristic=None,
-          device_memory=None):  # fmt: skip
-    """Assert that the GPU answers every pair as the CPU does, with a CIGAR of that cost, from every kind of memory."""
+          device_memory=None, little_room=False):  # fmt: skip
+    """Assert that the GPU answers every pair as the CPU does, with a CIGAR of that cost, from every kind of memory.
+
+    little_room: the design has too little for the CIGARs of some pairs, which are the CPU's then; else only those with
+    letters that have no code are.
+    """
     expected = align(pairs, penalties, device="cpu", heuristic=heuristic).scores
     triple = penalties.triple if isinstance(penalties, Affine) else (1, 0, 1)
     for source in sources:
@@ -62,7 +66,8 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
                 device_memory=device_memory,
             )  # fmt: skip
             assert not result.status.any(), (source, scope)
-            assert design != "fast" or result.rescued == _strange(pairs), "the GPU has a kernel for every other pair"
+            more = result.rescued - strange(pairs)
+            assert more > 0 if little_room and scope == "cigar" else more == 0, f"{source}, {scope}: {more} more"
             np.testing.assert_array_equal(result.scores, expected, f"{source}, {scope}")
         costs = costs_of(
             pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, result.cigars, result.cigar_offsets,

@@ -90,24 +90,24 @@ def align(pairs, penalties, reach, rate, traced, bits=()):
     penalties: (mismatch, gap_open, gap_extend). reach, rate: see affine_strips. CIGARs: None if not traced, else
     (uint32[...], int64[pairs + 1]) as in an AlignmentResult. bits: trace them in the Windows of these.
     """
-    given = _Given(pairs, penalties)
+    given = Given(pairs, penalties)
     reach, part = given.strips(reach, traced)
     windows = given.windows(reach, bits) if bits else None
     part = windows.words + 2 * given.bounds if windows else part
-    scores, words = given.scores, np.full(part, 0xABABABAB, np.uint32)
-    runs = np.zeros(2 * len(pairs.pattern) + 2 * len(pairs.text), np.uint32)
-    runs_at, counts = np.zeros(len(pairs), np.uint32), np.zeros(len(pairs), np.uint32)
-    output = scores, runs_at, counts, runs
-    given.run(penalties, reach, rate, traced, windows, output, words)
-    if not traced:
-        return scores, None
+    given.run(penalties, reach, rate, traced, windows, np.full(part, 0xABABABAB, np.uint32))
+    return given.scores, cigars_of(given.output) if traced else None
+
+
+def cigars_of(output):
+    """The runs that a batch's kernels left, see Given: (uint32[...], int64[pairs + 1])."""
+    _, runs_at, counts, runs = output
     found = [runs[at : at + length] for at, length in zip(runs_at, counts, strict=True)]
-    return scores, (np.concatenate(found), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
+    return np.concatenate(found), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def told_by_seeds(pairs, penalties):
     """See bounds."""
-    given, found = _Given(pairs, penalties), []
+    given, found = Given(pairs, penalties), []
     words = np.full(2 * given.bounds, 0xABABABAB, np.uint32)
     for i, lengths in enumerate(zip(pairs.pattern_lengths, pairs.text_lengths, strict=True)):
         given.tell(i, words)
@@ -116,8 +116,8 @@ def told_by_seeds(pairs, penalties):
     return found
 
 
-class _Given:
-    """What the kernels are given of a batch."""
+class Given:
+    """What the kernels are given of a batch: input, and output (scores, runs_at, counts, runs)."""
 
     def __init__(self, pairs, penalties):
         from wfa_kernels.cuda import affine_rates, affine_strips, strips_design
@@ -127,6 +127,8 @@ class _Given:
         queues = np.zeros((_LEVELS + 2, max(len(pairs), _LEVELS + 2 + len(affine_rates.RATES))), np.int32)
         self.input = (*letters, len(pairs), shape, place, queues)
         self.scores = np.full(len(pairs), affine_strips.NO_SCORE, np.int32)
+        runs = np.zeros(2 * len(pairs.pattern) + 2 * len(pairs.text), np.uint32)
+        self.output = self.scores, *(np.zeros(len(pairs), np.uint32) for _ in range(2)), runs
         self._design = strips_design.BandsThenStrips(penalties, (64,))
         self.triple, self.bounds = self._design._triple, self._design._bounds(self.longest)
 
@@ -144,15 +146,15 @@ class _Given:
         words = strips_windows.words_of_strips(self._design.penalties, 2 * reach + 2)
         return strips_windows._laid_out(-(-self.longest // 32), bits, *words, 1)
 
-    def run(self, penalties, reach, rate, traced, windows, output, words):
+    def run(self, penalties, reach, rate, traced, windows, words):
         """Run the kernels as the design launches them, a pair at a time by one thread."""
 
         def launch(kernel, _blocks, _threads, *arguments):
             kernel(*arguments)
 
-        slot = SimpleNamespace(launch=launch, scores=output[0])
-        batch = SimpleNamespace(slot=slot, input=self.input, output=output)
-        for i in range(len(output[0])):
+        slot = SimpleNamespace(launch=launch, scores=self.scores)
+        batch = SimpleNamespace(slot=slot, input=self.input, output=self.output)
+        for i in range(len(self.scores)):
             pairs, memory = (-1, _NEXT, i, 1), (words, len(words), self.bounds)
             self._design._launch_part(batch, pairs, (1, reach, rate), memory, traced, windows)
 

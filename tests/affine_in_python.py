@@ -1,0 +1,92 @@
+"""The kernels of the fast gap-affine design as plain Python, one thread a pair, in a process of its own.
+
+Numba takes a minute to compile them for the CPU under other penalties, and the simulator starts threads and waits at
+barriers: this does neither, and so has time for many penalties. Numbers have NumPy's types, as in the simulator.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Strips that hold the whole matrix: of any pair here.
+_REACH = 1000
+
+
+def answers(asked):
+    """For each ((mismatch, gap_open, gap_extend), pairs of bytes) [(kernel, traced, scores, CIGAR strings or None)].
+
+    kernel: "band", the narrowest one, with score NO_SCORE where it is not certain, or "strips", that reach all.
+    """
+    request = [[penalties, [[p.decode(), t.decode()] for p, t in pairs]] for penalties, pairs in asked]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "tests.affine_in_python"]
+    done = subprocess.run(
+        command, input=json.dumps(request), env=environment, cwd=ROOT, capture_output=True, text=True
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def main():
+    """Answer one request from stdin on stdout."""
+    _install()
+    np.seterr(over="ignore")
+    json.dump([list(_answers(pairs, tuple(penalties))) for penalties, pairs in json.load(sys.stdin)], sys.stdout)
+
+
+def _install():
+    """Kernels are functions here; a block has one thread."""
+    from tests import strips_on_the_cpu
+
+    strips_on_the_cpu.install()
+    from wfa_kernels.cuda import affine_bits, affine_forward, banded, host_packing
+
+    sys.modules["numba.cuda"].shared.array = lambda size, dtype: np.zeros(size, str(dtype))
+    host_packing.pack = _pack
+    for module in (affine_bits, affine_forward, banded):
+        module.THREADS = 1
+
+
+def _pack(letters, planes, odd):
+    """See host_packing.pack, which computes with vectors of the processor."""
+    codes = np.zeros(32 * len(planes), np.uint64)
+    codes[: len(letters)] = letters >> 1 & 3
+    places = np.arange(32, dtype=np.uint64)
+    low, high = (((codes >> np.uint64(plane) & np.uint64(1)).reshape(-1, 32) << places).sum(1) for plane in (0, 1))
+    planes[:], odd[:] = low | high << np.uint64(32), 0
+
+
+def _strips(given, penalties, traced):
+    reach, part = given.strips(_REACH, traced)
+    given.run(penalties, reach, 0, traced, None, np.full(part, 0xABABABAB, np.uint32))
+
+
+def _band(given, penalties, traced):
+    from wfa_kernels.cuda import affine_bits
+
+    codes = np.zeros(affine_bits.words(affine_bits.WORD, given.longest), np.uint64)
+    affine_bits.make_kernel(penalties, affine_bits.WORD, traced)(*given.input, -1, 0, *given.output, codes)
+
+
+def _answers(pairs, penalties):
+    """[kernel, traced, scores, CIGARs or None] of each of them."""
+    from tests import strips_on_the_cpu
+    from wfa_kernels import PairBatch
+    from wfa_kernels.cigar import format_packed
+
+    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+    for kernel, run in (("band", _band), ("strips", _strips)):
+        for traced in (False, True):
+            given = strips_on_the_cpu.Given(batch, penalties)
+            run(given, penalties, traced)
+            cigars = format_packed(*strips_on_the_cpu.cigars_of(given.output)) if traced else None
+            yield kernel, traced, given.scores.tolist(), cigars
+
+
+if __name__ == "__main__":
+    main()

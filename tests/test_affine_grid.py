@@ -1,0 +1,75 @@
+"""The fast gap-affine design under all small penalties: its kernels as plain Python against the judge."""
+
+import random
+from itertools import product
+from math import gcd
+
+import pytest
+
+from tests import affine_in_python, naive
+from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.result import NO_SCORE
+
+#: Mismatch, gap_open, gap_extend: what has a common divisor has the circuit of what it is a multiple of.
+GRID = [triple for triple in product(range(1, 7), range(9), range(1, 5)) if gcd(*triple) == 1]
+#: For these no band compiles for a GPU: z has more digits in the circuit of cells inside the matrix than in the other.
+UNALIKE = [(3, 4, 4), (3, 5, 4), (3, 6, 2), (3, 6, 4), (3, 7, 2), (3, 7, 3)]
+#: Letters in gaps that the narrowest band is sure to hold.
+SURE = 62
+
+
+def pairs_for(triple):
+    """A pair with all kinds of errors, one with gaps of several lengths, and an unrelated one of other lengths."""
+    draw = random.Random(str(triple))
+
+    def letters(least, most):
+        return bytes(draw.choices(b"ACGT", k=draw.randint(least, most)))
+
+    parts = [letters(5, 16) for _ in range(4)]
+    noisy = b"".join(draw.choice((part, part[1:], part[:3] + letters(2, 2) + part[3:])) for part in parts)
+    gaps = parts[0] + letters(1, 20) + parts[1] + parts[3]
+    return [(b"".join(parts), noisy), (b"".join(parts), gaps), (letters(20, 40), letters(5, 30))]
+
+
+def check(triple, pairs, kernel, traced, scores, cigars):
+    """Of one kernel: right where it is certain, and certain where it has to be."""
+    for i, (pattern, text) in enumerate(pairs):
+        expected = naive.affine_score(pattern, text, *triple)
+        if scores[i] == NO_SCORE:
+            assert kernel == "band" and expected >= 2 * triple[1] + SURE * triple[2], (triple, kernel, pattern, text)
+            continue
+        assert scores[i] == expected, (triple, kernel, traced, pattern, text)
+        if traced:
+            assert naive.check_cigar(pattern, text, cigars[i], triple) == expected, (triple, kernel, pattern, text)
+
+
+def check_all(triples):
+    asked = [(triple, pairs_for(triple)) for triple in triples]
+    for (triple, pairs), told in zip(asked, affine_in_python.answers(asked), strict=True):
+        assert len(told) == 4, "bands and strips, with CIGARs and without"
+        for answer in told:
+            check(triple, pairs, *answer)
+
+
+def test_some_penalties_of_all_kinds():
+    """No cost of opening, a mismatch dearer than a gap on each side, a dear opening, wide numbers."""
+    check_all([(5, 0, 2), (6, 1, 1), (1, 8, 1), (5, 7, 4)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mismatch", range(1, 7))
+def test_all_small_penalties(mismatch):
+    check_all([triple for triple in GRID if triple[0] == mismatch and triple not in UNALIKE])
+
+
+@pytest.mark.xfail(strict=True, reason="make_cell chooses how z is computed for each of the two circuits on its own")
+@pytest.mark.parametrize("triple", UNALIKE)
+def test_cells_inside_the_matrix_have_the_outputs_of_all(triple):
+    assert make_cell(*triple, inside=True).outputs.keys() == make_cell(*triple).outputs.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="bands take the outputs of both circuits into the same variables")
+@pytest.mark.parametrize("triple", UNALIKE)
+def test_penalties_of_unalike_circuits(triple):
+    check_all([triple])
