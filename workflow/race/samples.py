@@ -71,8 +71,6 @@ _LATER = (
     "bytes_in",
     "bytes_out",
 )
-#: Columns that every race file has.
-REQUIRED = tuple(name for name in SCHEMA.names if name not in _LATER)
 
 
 class SamplesError(ValueError):
