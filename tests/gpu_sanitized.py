@@ -5,31 +5,79 @@ Without the last option memcheck also tells of the driver's refusal at the end o
 """
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tests import forced_strips, gpu_cells
-from wfa_kernels import Affine, Edit, align
+from wfa_kernels import Affine, Edit, StaticBand, WavefrontReduction, align
 
-#: What is watched -> (penalties, design, what is called before).
-WORKS = {
-    "edit-fast": (Edit(), "fast", None),
-    "edit-paper": (Edit(), "paper", None),
-    "affine-fast": (Affine(2, 3, 1), "fast", None),
-    "affine-paper": (Affine(2, 3, 1), "paper", None),
-    "affine-wide": (Affine(2, 3, 1), "fast", forced_strips.wide),
-    "affine-windows": (Affine(2, 3, 1), "fast", forced_strips.windows),
-}
+USUAL = Affine(2, 3, 1)
 #: Of each kernel's memory: the sanitizer watches all of it.
 DEVICE_MEMORY_BYTES = 1 << 28
 
 
+def near():
+    """Ragged short pairs, and a few long ones: of edit distance all are within the widest band."""
+    return gpu_cells.ragged(200, 260, seed=7), gpu_cells.uniform(6, 1500, 0.1)
+
+
+def far():
+    """Pairs beyond every band, 350 to 400 edits: some that try the bands, and some too long to."""
+    return gpu_cells.uniform(4, 1500, 0.3), gpu_cells.uniform(4, 2500, 0.15)
+
+
+def long():
+    """A pair of more letters than 16 bits hold."""
+    return (gpu_cells.uniform(1, 66_000, 0.02),)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is watched. pairs: function that gives batches. source: where they lie, see gpu_cells.BRING. before: called
+    before all else."""
+
+    penalties: object
+    design: str = "fast"
+    pairs: Callable = near
+    source: str = "pageable"
+    heuristic: object = None
+    before: Callable | None = None
+
+
+WORKS = {
+    "edit-fast": Work(Edit()),
+    "edit-pinned": Work(Edit(), source="pinned"),
+    "edit-packed": Work(Edit(), source="packed"),
+    "edit-strips": Work(Edit(), pairs=far),
+    "edit-wide": Work(Edit(), pairs=far, before=forced_strips.wide),
+    "edit-windows": Work(Edit(), pairs=far, before=forced_strips.windows),
+    "edit-long": Work(Edit(), pairs=long),
+    "edit-paper": Work(Edit(), "paper"),
+    "affine-fast": Work(USUAL),
+    "affine-pinned": Work(USUAL, source="pinned"),
+    "affine-packed": Work(USUAL, source="packed"),
+    "affine-wide": Work(USUAL, before=forced_strips.wide),
+    "affine-windows": Work(USUAL, before=forced_strips.windows),
+    "affine-long": Work(USUAL, pairs=long),
+    "affine-paper": Work(USUAL, "paper"),
+    "affine-paper-band": Work(USUAL, "paper", heuristic=StaticBand(16)),
+    "affine-paper-reduction": Work(USUAL, "paper", heuristic=WavefrontReduction()),
+}
+
+
 def main():
-    """Align ragged short pairs and a few long ones, for scores and for CIGARs."""
-    penalties, design, before = WORKS[sys.argv[1]]
-    if before:
-        before()
-    for pairs in (gpu_cells.ragged(200, 260, seed=7), gpu_cells.uniform(6, 1500, 0.1)):
+    """Align the pairs of a work, for scores and for CIGARs: the GPU, not the CPU in its place."""
+    work = WORKS[sys.argv[1]]
+    if work.before:
+        work.before()
+    for pairs in work.pairs():
+        given = gpu_cells.BRING[work.source](pairs)
         for scope in ("score", "cigar"):
-            align(pairs, penalties, scope=scope, device="cuda", design=design, device_memory=DEVICE_MEMORY_BYTES)
+            result = align(
+                given, work.penalties, scope=scope, device="cuda", design=work.design, heuristic=work.heuristic,
+                device_memory=DEVICE_MEMORY_BYTES,
+            )  # fmt: skip
+            assert result.rescued == gpu_cells.strange(pairs), f"{scope}: {result.rescued} pairs by the CPU"
 
 
 if __name__ == "__main__":
