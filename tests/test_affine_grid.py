@@ -8,11 +8,12 @@ import pytest
 
 from tests import affine_in_python, naive
 from wfa_kernels.affine_cell import make_cell
+from wfa_kernels.cuda.affine_forward import cells_of
 from wfa_kernels.result import NO_SCORE
 
 #: Mismatch, gap_open, gap_extend: what has a common divisor has the circuit of what it is a multiple of.
 GRID = [triple for triple in product(range(1, 7), range(9), range(1, 5)) if gcd(*triple) == 1]
-#: For these no band compiles for a GPU: z has more digits in the circuit of cells inside the matrix than in the other.
+#: For these z has more digits in the circuit of cells inside the matrix than in the other.
 UNALIKE = [(3, 4, 4), (3, 5, 4), (3, 6, 2), (3, 6, 4), (3, 7, 2), (3, 7, 3)]
 #: Letters in gaps that the narrowest band is sure to hold.
 SURE = 62
@@ -59,17 +60,11 @@ def test_some_penalties_of_all_kinds():
 @pytest.mark.slow
 @pytest.mark.parametrize("mismatch", range(1, 7))
 def test_all_small_penalties(mismatch):
-    check_all([triple for triple in GRID if triple[0] == mismatch and triple not in UNALIKE])
+    check_all([triple for triple in GRID if triple[0] == mismatch])
 
 
-@pytest.mark.xfail(strict=True, reason="make_cell chooses how z is computed for each of the two circuits on its own")
 @pytest.mark.parametrize("triple", UNALIKE)
-def test_cells_inside_the_matrix_have_the_outputs_of_all(triple):
-    assert make_cell(*triple, inside=True).outputs.keys() == make_cell(*triple).outputs.keys()
-
-
-@pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="bands take the outputs of both circuits into the same variables")
-@pytest.mark.parametrize("triple", UNALIKE)
-def test_penalties_of_unalike_circuits(triple):
-    check_all([triple])
+def test_both_circuits_of_a_band_have_as_many_digits_of_z(triple):
+    assert len({cell.step_bits for cell in (make_cell(*triple), make_cell(*triple, inside=True))}) == 2
+    both = {cell.step_bits for cell in cells_of(triple)}
+    assert both == {max(triple[0], 2 * triple[2]).bit_length()}

@@ -254,6 +254,13 @@ def test_strips_of_many_planes_get_the_registers_they_need(penalties, most, monk
         assert kernel.targetoptions["max_registers"] == most
 
 
+def test_bands_assemble_whose_two_circuits_are_not_alike(tmp_path):
+    from wfa_kernels.cuda import affine_bits
+
+    _, signature = kernels()["affine_64_False"]
+    check(said_of(affine_bits.make_kernel((3, 6, 2), 64, False), signature, (9, 0), tmp_path, None), 128)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("penalties", [(10, 9, 6), (10, 11, 6), (97, 243, 13)])
 def test_strips_of_many_planes_assemble_without_spills(penalties, tmp_path, monkeypatch):

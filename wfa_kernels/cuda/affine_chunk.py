@@ -11,7 +11,8 @@ from functools import cache
 
 from numba import cuda, int32, uint32, uint64
 
-from wfa_kernels.affine_cell import digits, make_cell
+from wfa_kernels.affine_cell import digits
+from wfa_kernels.cuda.affine_forward import cells_of
 from wfa_kernels.cuda.bits import bit_at
 from wfa_kernels.cuda.device import inlined
 from wfa_kernels.cuda.instructions import make_circuit, make_funnel
@@ -39,7 +40,7 @@ class Chunk:
     """
 
     def __init__(self, triple, traced):
-        self.cells = make_cell(*triple), make_cell(*triple, inside=True)
+        self.cells = cells_of(triple)
         self.cell = self.cells[0]
         names = ["u"] * self.cell.delta_bits + ["p"] * self.cell.gap_bits
         names += ["v"] * self.cell.delta_bits + ["q"] * self.cell.gap_bits

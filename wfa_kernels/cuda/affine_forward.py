@@ -11,6 +11,7 @@ What comes in at the band's ends is a gap at the highest cost there is a code fo
 Registers cannot be indexed, so each word of each plane is a variable, and the source is written out word by word.
 """
 
+from dataclasses import replace
 from functools import cache
 
 from numba import cuda, int32, uint32, uint64
@@ -26,6 +27,16 @@ from wfa_kernels.cuda.packing import LETTERS, letters_from
 CODES = ("left0", "left1", "above0", "above1")
 
 
+def cells_of(triple):
+    """(Cell, Cell for cells inside the matrix) of the penalties, with the digits of z that both have.
+
+    Further ones are 0, as z is max(mismatch, 2 * gap_extend) at most; a circuit that compares may give some.
+    """
+    cells = make_cell(*triple), make_cell(*triple, inside=True)
+    step_bits = min(cell.step_bits for cell in cells)
+    return tuple(replace(cell, step_bits=step_bits) for cell in cells)
+
+
 @cache
 def make_forward(triple, words, traced):
     """Device function that computes one pair within a band of 64 * words diagonals; see banded.make_kernel.
@@ -33,7 +44,7 @@ def make_forward(triple, words, traced):
     triple: (mismatch, gap_open, gap_extend) without a common divisor. traced: leave for every antidiagonal after
     number a & 1, and every word of it, CODES in two uint64.
     """
-    cells = make_cell(*triple), make_cell(*triple, inside=True)
+    cells = cells_of(triple)
     namespace = {
         "bit_at": bit_at, "bits_from": bits_from, "cuda": cuda, "funnel": make_funnel(), "int32": int32,
         "letters_from": letters_from, "uint32": uint32, "uint64": uint64,
