@@ -11,8 +11,8 @@ HOPPER = 9
 #: default each would get as much as it can use, and a processor changes that only when nothing runs on it: the kernels
 #: of a batch would wait for the longest pair of another one.
 SIDE_BY_SIDE = 100
-#: Bytes of dynamic shared memory of a block that need no leave.
-_ALWAYS_ALLOWED = 48 * 1024
+#: Bytes of dynamic shared memory of a block up to which the driver need not be told of it.
+ALWAYS_ALLOWED = 48 * 1024
 
 
 def simulated():
@@ -123,14 +123,11 @@ def most_shared_bytes():
 
 
 def allow_shared(function, dynamic_bytes):
-    """Let a kernel's blocks have so much dynamic shared memory: of more than 48 KiB the driver wants to be told."""
-    if dynamic_bytes > _ALWAYS_ALLOWED:
-        from numba import cuda
+    """Let a kernel's blocks have so much dynamic shared memory, more than ALWAYS_ALLOWED."""
+    from numba import cuda
 
-        attribute = _driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        _check(
-            _driver().cuKernelSetAttribute(attribute, dynamic_bytes, int(function), int(cuda.get_current_device().id))
-        )
+    attribute = _driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    _check(_driver().cuKernelSetAttribute(attribute, dynamic_bytes, int(function), int(cuda.get_current_device().id)))
 
 
 def blocks_at_once(kernel, threads, shared_bytes):

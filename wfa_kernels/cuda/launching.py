@@ -24,7 +24,8 @@ class Launcher:
         if bound is not None and bound.takes(arguments):
             bound.launch(blocks, threads, shared_bytes, self._stream)
             return
-        _allow_shared(kernel, arguments, shared_bytes)
+        if shared_bytes > device.ALWAYS_ALLOWED and not device.simulated():
+            device.allow_shared(_compiled(kernel, arguments), shared_bytes)
         with warnings.catch_warnings():  # of a small last batch, or of the one block that adds up, users need not know
             warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
             configured = kernel[blocks, threads, self._stream, shared_bytes]
@@ -57,14 +58,14 @@ class _Bound:
         return True
 
     def launch(self, blocks, threads, shared_bytes, stream):
-        device.allow_shared(self.function, shared_bytes)
+        if shared_bytes > device.ALWAYS_ALLOWED:
+            device.allow_shared(self.function, shared_bytes)
         device.launch(self.function, blocks, threads, shared_bytes, stream, self.places.ctypes.data)
 
 
-def _allow_shared(kernel, arguments, shared_bytes):
-    if not device.simulated():
-        compiled = kernel.compile(_types(kernel, arguments))
-        device.allow_shared(compiled._codelibrary.get_cufunc().kernel.handle, shared_bytes)
+def _compiled(kernel, arguments):
+    """The driver's handle of a kernel, compiled for such arguments."""
+    return kernel.compile(_types(kernel, arguments))._codelibrary.get_cufunc().kernel.handle
 
 
 def _types(kernel, arguments):

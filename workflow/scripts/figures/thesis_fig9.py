@@ -1,14 +1,14 @@
 """thesis Fig 9: BT-blocks piggybacked to the offsets of the wavefronts, and the chain of one pair in the BT-buffer.
 
-Everything shown is the trace of this project's plain reference of WFA-GPU's backtrace; a test holds its numbers of
-blocks against those of the GPU's kernel.
+Everything shown is the trace of our kernel of WFA-GPU's design; a test holds every cell and block of it against the
+plain reference.
 """
 
 from dataclasses import dataclass
 
 from wfa_kernels import Affine
 from wfa_kernels.reference import affine_bt
-from workflow.scripts import plotting
+from workflow.scripts import bt_trace, plotting
 
 PENALTIES = Affine(2, 3, 1)
 PATTERN, TEXT = b"CTGGCTTCCCACCGTTGTAGACTTGTTCGACCACGTCATGCCGG", b"CTGCCTCCTTCGTCCACCGTGTCTCATGTCCTGACGCTCGCCG"
@@ -87,7 +87,7 @@ def letters(block):
 
 def draw():
     """How the offset and BT-block of one diagonal come about; the blocks of the final cell in the BT-buffer."""
-    found = affine_bt.trace(PATTERN, TEXT, PENALTIES)
+    found = bt_trace.trace(PATTERN, TEXT, PENALTIES)
     s, k = chosen_cell(found)
     fig, (upper, lower) = plotting.figure(plotting.ONE_COLUMN, 5.2, nrows=2, gridspec_kw={"height_ratios": (10, 7)})
     _draw_cell(upper, found, s, k)
