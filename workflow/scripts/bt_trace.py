@@ -1,7 +1,7 @@
 """The offsets and BT-blocks of every cell of a pair, and its BT-buffer: a trace of our kernel of WFA-GPU's design.
 
 The kernel itself runs in Numba's CUDA simulator, where it can be watched. Its block has one thread, so that blocks of
-operations are numbered in the order of scores and diagonals, and not as threads happen to come; nothing else is changed.
+operations are numbered in the order of scores and diagonals, not as threads happen to come; nothing else is changed.
 """
 
 import json
