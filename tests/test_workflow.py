@@ -274,7 +274,7 @@ def test_an_edit_reruns_exactly_what_depends_on_it(finished, file, reruns):
     ("file", "name", "besides"),
     [
         ("workflow/race/provenance.py", "PROCEDURE", {}),
-        ("workflow/aligners/__init__.py", "WORKING_MEMORY_BYTES", {"thesis_tab7": 1}),  # tables tell what is stale by it
+        ("workflow/aligners/__init__.py", "WORKING_MEMORY_BYTES", {"thesis_tab7": 1}),
     ],
 )
 def test_other_conditions_run_every_race_again(finished, file, name, besides):
