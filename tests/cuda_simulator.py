@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False):  # fmt: skip
+          wide=False, reads=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -25,7 +25,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths. longest:
     letters beyond which a sequence is too long for the designs that are for many pairs. bits: of a length in records.
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
-    the band's reach.
+    the band's reach. reads: all are long reads; (MANY_LETTERS, FEW_LETTERS, FEW) of the module long_reads.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
     "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
@@ -49,6 +49,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "bits": bits,
         "windows": windows,
         "wide": wide,
+        "reads": reads,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     return answer_of(__file__, stdin=json.dumps(request))
@@ -80,7 +81,16 @@ def refuse_what_a_gpu_refuses():
 def force(request):
     """Set in the library what the request asks for and no caller can choose; see align."""
     from tests import forced_strips
-    from wfa_kernels.cuda import affine_wfa_design, aligner, batches, by_length, design, records, strips_design
+    from wfa_kernels.cuda import (
+        affine_wfa_design,
+        aligner,
+        batches,
+        by_length,
+        design,
+        long_reads,
+        records,
+        strips_design,
+    )
 
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
@@ -94,11 +104,14 @@ def force(request):
         forced_strips.windows(0)
     if request["wide"]:
         forced_strips.wide()
+    if request["reads"]:
+        long_reads.LETTERS = -1
+        long_reads.MANY_LETTERS, long_reads.FEW_LETTERS, long_reads.FEW = request["reads"]
     if request["by_length"]:
         by_length._LETTERS = by_length._TIMES = 0
     if request["strips"]:
         strips_design.STRIPS, strips_design._most = request["strips"], lambda fewest: fewest
-        strips_design.BandsThenStrips.likely_level = lambda self, longest: None
+        strips_design.BandsThenStrips.likely_level = lambda self, longest, pairs: None
     strips_design.BandsThenStrips.rate = request["rate"]
     affine_wfa_design.AffineWfa.first_level = request["first_level"]
 

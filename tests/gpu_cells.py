@@ -21,7 +21,7 @@ def ragged(pairs, longest, seed):
         uniform(max(1, pairs // 8), max(1, longest * part // 8), error, seed + part)
         for part, error in zip(range(1, 9), (0.01, 0.2, 0.02, 0.1, 0, 0.05, 0.15, 0.03), strict=True)
     ]
-    batch = _joined(parts)
+    batch = joined(parts)
     order = np.random.default_rng(seed).permutation(len(batch))
     batch = batch.take(order)
     odd = batch.pattern.copy()
@@ -30,7 +30,8 @@ def ragged(pairs, longest, seed):
     return PairBatch(odd, batch.pattern_offsets, batch.text, batch.text_offsets)
 
 
-def _joined(parts):
+def joined(parts):
+    """The pairs of several batches in one."""
     sides = []
     for side in ("pattern", "text"):
         offsets = [getattr(part, f"{side}_offsets") for part in parts]

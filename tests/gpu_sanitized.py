@@ -26,6 +26,11 @@ def far():
     return gpu_cells.uniform(4, 1500, 0.3), gpu_cells.uniform(4, 2500, 0.15)
 
 
+def reads():
+    """Of lengths from which on reads are long: few errors, and more than wavefronts are tried for."""
+    return gpu_cells.uniform(6, 2000, 0.02), gpu_cells.uniform(3, 2000, 0.3)
+
+
 def long():
     """A pair of more letters than 16 bits hold."""
     return (gpu_cells.uniform(1, 66_000, 0.02),)
@@ -58,6 +63,7 @@ WORKS = {
     "affine-packed": Work(USUAL, source="packed"),
     "affine-wide": Work(USUAL, before=forced_strips.wide),
     "affine-windows": Work(USUAL, before=forced_strips.windows),
+    "affine-reads": Work(USUAL, pairs=reads),
     "affine-long": Work(USUAL, pairs=long),
     "affine-paper": Work(USUAL, "paper"),
     "affine-paper-band": Work(USUAL, "paper", heuristic=StaticBand(16)),

@@ -181,7 +181,7 @@ def test_long_clean_pairs_go_to_a_band_that_is_no_wider_than_they_need():
     rate = least_rate(65536 * (dearest + 1 - TOLERANCE) / (2 * letters))
     design.learn(np.bincount([RATES.index(rate)], minlength=len(RATES)))
     assert design.rate == rate and likely_cost(2 * letters, rate) > dearest
-    assert design.NAMES[design.likely_level(letters)] == "band 128"
+    assert design.NAMES[design.likely_level(letters, 1)] == "band 128"
 
 
 def test_penalties_with_a_common_factor_are_no_larger_ones():

@@ -1,6 +1,7 @@
 """How much device memory a call takes, told without a GPU: arrays that are counted and not made."""
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,3 +99,48 @@ def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
     assert len(given_back) == 2
     aligner.release()
     assert len(given_back) == 3
+
+
+def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
+    """Too long for the way; longer than the scratch memory was laid out for; else to the rescue."""
+    monkeypatch.setattr(aligner, "MAX_LENGTH", 400)
+    letters = [10, 50, 500, 20, 60, 450]
+    offsets = np.cumsum([0, *letters])
+    pairs = PairBatch(np.zeros(offsets[-1], np.uint8), offsets, np.zeros(offsets[-1], np.uint8), offsets)
+    for way, outgrown, longer, rescued in (
+        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None), [1, 4], [2, 5], [0, 3]),
+        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), [1, 2, 4, 5], [], [0, 3]),
+    ):
+        handed = []
+        left = aligner._Left(pairs, way, SimpleNamespace(hand_over=handed.extend))
+        left.laid_out_for = 20
+        for rows in ([2, 5], [0, 1], [3, 4]):
+            left.hand_over(np.array(rows))
+        assert (sorted(left.outgrown), sorted(left.longer), handed) == (outgrown, longer, rescued)
+
+
+def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left():
+    way = aligner._Way(Affine(2, 3, 1), "fast", True, None, None)
+    kept, _ = aligner._stream(pairs_of(100, 50), way)
+    assert aligner._stream(pairs_of(150, 20), way)[0] is kept, "it is not known before its batches are seen"
+    assert aligner._stream(pairs_of(150, 20), way, tried=True)[0].longest == 150
+
+
+def test_a_call_within_a_call_has_the_memory_of_the_outer_ones_stream(monkeypatch):
+    """Of 300 MiB each takes most, for a pair that is longer than the others."""
+    given = {}
+
+    def align(stream, pairs, letters, scores, status, ends, room, hand_over, every_level):
+        given[len(pairs)] = stream.slots[0].scratch.nbytes
+        if len(pairs) > 1:
+            hand_over(np.array([0]))
+        status[:], ends[:], scores[:] = 0, 0, 7
+        return np.empty(0, np.int64)
+
+    monkeypatch.setattr(stream.Stream, "align", align)
+    monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
+    letters = [70_000, *[10_000] * 50]
+    offsets = np.cumsum([0, *letters])
+    pairs = PairBatch(np.zeros(offsets[-1], np.uint8), offsets, np.zeros(offsets[-1], np.uint8), offsets)
+    result = aligner.align_batch(pairs, Affine(2, 3, 1), "cigar", "fast", None, device_memory=300 << 20)
+    assert result.rescued == 0 and (result.scores == 7).all() and min(given.values()) > 30 << 20

@@ -61,6 +61,10 @@ class Share:
         return words // self.part if self.part else _MANY
 
 
+#: Of a block that hands every pair on.
+NOTHING = Share(central=0, reach=-1, capacity=0, part=0)
+
+
 class AffineWfa(Design):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend). choice: a PaperDesign. heuristic: or None."""
 
@@ -94,9 +98,13 @@ class AffineWfa(Design):
         return (POOL + max(many, min(self.worst(longest, traced).part, _MOST_WORDS))) // 2 + 1
 
     def launch(self, level, queue, after, batch, traced):
-        """Launch the kernel on a batch; the pool begins anew."""
-        device.clear(batch.scratch, 1, batch.slot.compute)
+        """Launch the kernel on a batch."""
         blocks, share = self.plan(level, batch.scratch.size, batch.pairs, batch.longest, traced)
+        self.launch_blocks(blocks, share, queue, after, batch, traced)
+
+    def launch_blocks(self, blocks, share, queue, after, batch, traced):
+        """Launch the kernel on a batch with so many blocks, each of that Share; the pool begins anew."""
+        device.clear(batch.scratch, 1, batch.slot.compute)
         kernel = make_kernel(self.triple, share.wide, traced, self.heuristic)
         batch.slot.launch(
             kernel, blocks, self.threads(share, blocks), *batch.input, queue, after, *batch.output, self.unit,
@@ -108,6 +116,18 @@ class AffineWfa(Design):
     def finish(self, batch):
         """Launch what makes runs of the BT-blocks of all pairs."""
         batch.slot.launch(blocks_to_runs, batch.blocks, THREADS, *batch.input, *batch.output)
+
+    def up_to(self, score, scratch_words, pairs, longest, traced):
+        """(blocks, Share of each) of a launch for pairs up to a score, without their unit: no more than have room."""
+        reach = min(longest, self._reach(score))
+        share = self._share(reach, self._bt_blocks(score), traced)
+        blocks = min(pairs, self._resident(share, traced), share.times_in(2 * scratch_words - POOL))
+        return (blocks, share) if blocks > 0 else (1, NOTHING)
+
+    def words_up_to(self, score, pairs, longest, traced):
+        """Scratch words, uint64, of as many blocks as run at once, for pairs up to a score."""
+        blocks, share = self.up_to(score, _MANY, pairs, longest, traced)
+        return (POOL + blocks * share.part) // 2 + 1
 
     def plan(self, level, scratch_words, pairs, longest, traced):
         """(blocks, Share of each) of a launch within so many uint64 words."""

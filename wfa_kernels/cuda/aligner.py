@@ -1,20 +1,23 @@
 """A batch on the current GPU: through the stream of a design, and what that leaves to the caller's rescue."""
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 import numpy as np
 from numba import njit
 
-from wfa_kernels.cuda import by_length, device, memory
+from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.buffers import FIXED_BYTES, letters_within
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
+from wfa_kernels.cuda.long_reads import LongReads
 from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import PackedPairs, Pool
@@ -70,10 +73,18 @@ def _in_order(pairs, way, rescue):
     """Align the pairs longest first where that pays; the answers in the order of the batch."""
     if way.longer and _letters(pairs) > MAX_LENGTH * len(pairs):  # few would be left
         way = way.longer
-    ordered = by_length.longest_first(pairs) if way.design == FAST else None  # the papers' designs do not
+    elif _letters(pairs) > long_reads.LETTERS * len(pairs):
+        way = way.of_long_reads
+    ordered = None if _as_they_are(way) else by_length.longest_first(pairs)
     if ordered is None:
         return _align(pairs, way, rescue)
     return by_length.restored(_align(ordered, way, lambda rows: rescue(ordered.rows[rows])), ordered.rows, _pool)
+
+
+def _as_they_are(way):
+    """The papers' designs order no pairs; nor need those of which the kernels take less than the wire."""
+    kept = _streams.get(way)
+    return way.design != FAST or (kept is not None and kept.design.wire_bound(kept.levels.first))
 
 
 def release():
@@ -81,6 +92,7 @@ def release():
     with _lock:
         _streams.clear()
         _pool.clear()
+    gc.collect()  # see _new_stream
     device.give_back_freed()
 
 
@@ -100,6 +112,7 @@ class _Way:
     device_memory: int | None
     heuristic: object
     long: bool = False  # for pairs with a sequence of more than MAX_LENGTH letters
+    reads: bool = False  # for long reads, as far as they are not longer than that
 
     @property
     def beyond(self):
@@ -108,9 +121,18 @@ class _Way:
     @property
     def longer(self):
         """The way for pairs that are too long for this one, or None."""
-        return replace(self, long=True) if not self.long and self._usual().longer() else None
+        return replace(self, long=True, reads=False) if not self.long and self._usual().longer() else None
+
+    @property
+    def of_long_reads(self):
+        """The way for long reads: this one where there is no other."""
+        if self.long or self.design != FAST or isinstance(self.penalties, Edit):
+            return self
+        return replace(self, reads=long_reads.serves(self.penalties.triple))
 
     def kernels(self):
+        if self.reads:
+            return LongReads(self.penalties.triple)
         return self._usual().longer() if self.long else self._usual()
 
     def _usual(self):
@@ -120,37 +142,47 @@ class _Way:
         return EditDesign() if self.design == FAST else EditWfa(self.design)
 
 
-def _align(pairs, way, rescue, every_level=False):
+def _align(pairs, way, rescue, tried=False, every_level=False):
+    """tried: these are pairs that a stream for that has left. every_level: of kernels that were not launched."""
+    with _Rescue(rescue) as rescued:
+        left = _Left(pairs, way, rescued)
+        result = _through_a_stream(pairs, way, left, tried, every_level)
+        if result is None:
+            every = np.arange(len(pairs))
+            return replace(rescue(every), rescued=len(_without_odd(every, pairs)))
+        # The stream's memory may be needed for these: by now none but _streams holds it.
+        for rows, every in (left.again, True), (left.outgrown, every_level):
+            if len(rows):
+                rescued.add(rows, _align(pairs.take(rows), way, partial(_of_these, rescue, rows), True, every))
+        if len(left.longer):
+            rows = left.longer
+            rescued.add(rows, _in_order(pairs.take(rows), way.longer, partial(_of_these, rescue, rows)))
+        return rescued.splice_into(result)
+
+
+def _of_these(rescue, rows, places):
+    return rescue(rows[places])
+
+
+def _through_a_stream(pairs, way, left, tried, every_level):
+    """The AlignmentResult of all pairs but those of ``left``, a _Left; None where the smallest batch has no room."""
     traced, count = way.traced, len(pairs)
     scores, status = _pool.take(count, np.int32), _pool.take(count, np.uint8)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
-    offsets[0], longer = 0, _Longer(pairs, way)
-    with _Rescue(rescue) as rescued:
-        with _lock:  # a stream's buffers serve one batch at a time
-            stream, letters = _stream(pairs, way)
-            if stream is None:
-                return replace(rescue(np.arange(count)), rescued=len(_without_odd(np.arange(count), pairs)))
-            room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
-
-            def hand_over(rows):
-                left = longer.without(_without_odd(rows, pairs))
-                if len(left):
-                    rescued.hand_over(left)
-
-            with memory.device_memory_within(way.device_memory or inf):
-                again = stream.align(pairs, letters, scores, status, offsets[1:], room, hand_over, every_level)
-            if traced and count:
-                stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
-        answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-        result = AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
-        again = _without_odd(again, pairs)
-        if len(again):  # kernels that were not launched may do these pairs
-            found = _align(pairs.take(again), way, lambda rows: rescue(again[rows]), every_level=True)
-            rescued.add(again, found)
-        if len(longer.rows):
-            found = _in_order(pairs.take(longer.rows), way.longer, lambda rows: rescue(longer.rows[rows]))
-            rescued.add(longer.rows, found)
-        return rescued.splice_into(result)
+    offsets[0] = 0
+    with _lock:  # a stream's buffers serve one batch at a time
+        stream, letters = _stream(pairs, way, tried)
+        if stream is None:
+            return None
+        room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
+        left.laid_out_for = stream.longest
+        with memory.device_memory_within(way.device_memory or inf):
+            again = stream.align(pairs, letters, scores, status, offsets[1:], room, left.hand_over, every_level)
+        left.again = _without_odd(again, pairs)
+        if traced and count:
+            stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
+    answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
+    return AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
 
 
 def _without_odd(rows, pairs):
@@ -158,21 +190,30 @@ def _without_odd(rows, pairs):
     return np.setdiff1d(rows, pairs.odd_rows) if isinstance(pairs, PackedPairs) else rows
 
 
-class _Longer:
-    """Pairs that are too long for a way, and that its longer one may do. rows: int64[...] of them."""
+class _Left:
+    """What a stream leaves of its pairs, int64[...] rows each: those for kernels that were not launched (again), those
+    with a longer sequence than the scratch memory was laid out for (outgrown), and those that are too long for the way
+    and that its longer one may do (longer). Others are handed over to a _Rescue.
 
-    def __init__(self, pairs, way):
-        self._pairs, self._may, self.rows = pairs, way.longer is not None, np.empty(0, np.int64)
+    laid_out_for: letters of a sequence.
+    """
 
-    def without(self, rows):
-        """These rows but those of such pairs, which are noted: a Stream gives them once, all of them."""
-        if not self._may:
-            return rows
+    def __init__(self, pairs, way, rescued):
+        self._pairs, self._may_be_longer, self._rescued = pairs, way.longer is not None, rescued
+        self.again = self.outgrown = self.longer = np.empty(0, np.int64)
+
+    def hand_over(self, rows):
+        """Take rows that no kernel could do."""
+        rows = _without_odd(rows, self._pairs)
         sides = self._pairs.pattern_offsets, self._pairs.text_offsets
-        long = np.maximum(*(ends[rows + 1] - ends[rows] for ends in sides)) > MAX_LENGTH
-        if long.any():
-            self.rows = rows[long]
-        return rows[~long]
+        letters = np.maximum(*(ends[rows + 1] - ends[rows] for ends in sides))
+        longer = (letters > MAX_LENGTH) & self._may_be_longer
+        outgrown = (letters > self.laid_out_for) & ~longer
+        self.longer = np.concatenate([self.longer, rows[longer]])
+        self.outgrown = np.concatenate([self.outgrown, rows[outgrown]])
+        rest = rows[~longer & ~outgrown]
+        if len(rest):
+            self._rescued.hand_over(rest)
 
 
 class _Rescue:
@@ -272,10 +313,10 @@ class _Room:
         self.array = larger
 
 
-def _stream(pairs, way):
+def _stream(pairs, way, tried=False):
     """(the stream for that, letters of a batch): one that is large enough is used again, within its memory.
 
-    No stream where even the smallest batch finds no room.
+    tried: it was not laid out for their lengths. No stream where even the smallest batch finds no room.
     """
     total = max(_letters(pairs), MAX_LENGTH)
     if way.device_memory and memory.held_bytes("device") > way.device_memory:  # by calls that may hold more
@@ -283,7 +324,7 @@ def _stream(pairs, way):
             _streams.pop(other)
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
-    longer = way.long and _longest(pairs) > (kept.longest if kept else 0)
+    longer = (way.long or tried) and _longest(pairs) > (kept.longest if kept else 0)
     if kept and (longer or kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
         _streams.pop(way)
         kept = None
@@ -329,6 +370,7 @@ def _new_stream(pairs, way, wanted):
         except GpuMemoryError:
             if _streams:
                 _streams.clear()
+                gc.collect()  # frames of errors that Numba has caught and keeps in cycles hold streams, too
             else:  # another process may have taken what was free
                 letters, room = letters // 2, room // 2
             continue

@@ -56,9 +56,15 @@ class Design:
         """The last kernel to launch before it is known what such sequences need."""
         return len(self.NAMES) - 1
 
-    def likely_level(self, longest):
-        """The kernel with which a batch of sequences of up to so many letters had best begin; None: not known."""
+    def likely_level(self, longest, pairs):
+        """The kernel with which a batch of so many pairs, of sequences of up to so many letters, had best begin; None:
+        not known."""
 
-    def tolerated_failures(self, level):
-        """Part of a batch above which a kernel that fails on it is left out for the next ones."""
+    def tolerated_failures(self, level, first):
+        """Part of a batch above which a kernel that fails on it is left out for the next ones, if it began with
+        ``first``."""
         return 0.3
+
+    def wire_bound(self, first):
+        """Whether pairs that begin with this kernel take less time there than on the wire, however long they are."""
+        return False

@@ -31,7 +31,7 @@ class Levels:
         the next level.
         """
         known = self._by_length or self._design.counts(self.first)  # else of the few pairs that the others leave
-        likely = self._design.likely_level(batch.longest) if known else None
+        likely = self._design.likely_level(batch.longest, batch.pairs) if known else None
         batch.likely, batch.trial = likely is not None, False
         if batch.likely:
             batch.first_level, batch.last_level = likely, max(self._last, min(likely + 1, self.own - 1))
@@ -46,7 +46,7 @@ class Levels:
         failed = tallies[batch.first_level + 1 : batch.last_level + 1]
         useless = 0  # kernels to leave out
         for i, count in enumerate(failed[: self.own - batch.first_level]):
-            if count > self._design.tolerated_failures(batch.first_level + i) * batch.pairs:
+            if count > self._design.tolerated_failures(batch.first_level + i, batch.first_level) * batch.pairs:
                 useless = i + 1
         if useless:
             self.first = max(self.first, batch.first_level + useless)
@@ -57,5 +57,6 @@ class Levels:
         if tallies[self.count] > _FEW * batch.pairs:
             self._last = self.count - 1
         elif self._may_curtail:
-            self._needed = max(self._needed, batch.first_level + sum(count > 0 for count in failed))
+            reached = max((i for i, count in enumerate(failed, 1) if count), default=0)
+            self._needed = max(self._needed, batch.first_level + reached)
             self._last = max(self._needed, self.first)

@@ -84,9 +84,9 @@ class BandsThenStrips(banded.Banded):
                 wanted.append(at_once * self._pair_words(WIDE_BLOCK, reach, longest, traced) // 2 + 1)
         return max(wanted)
 
-    def tolerated_failures(self, level):
+    def tolerated_failures(self, level, first):
         """See design.Design. What is left of long pairs takes as long as all of them, be they few."""
-        return super().tolerated_failures(level) if level < len(self.BANDS) else _FEW_LONG_PAIRS
+        return super().tolerated_failures(level, first) if level < len(self.BANDS) else _FEW_LONG_PAIRS
 
     def first_likely_level(self, longest):
         """Strips for sequences much longer than the bands are wide: they tell the rate, and with it whether a band
@@ -99,18 +99,20 @@ class BandsThenStrips(banded.Banded):
         widths = [*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)]
         return next((level for level, width in enumerate(widths) if 2 * width >= longest), len(widths) - 1)
 
-    def likely_level(self, longest):
+    def likely_level(self, longest, pairs):
         """See design.Design: the first one that is certain of what such pairs cost by the rate so far."""
-        if not self.rate:
-            return None
-        away = self._away(longest)
-        enough = (2 * away + 2 <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)))
+        return self.certain_level(likely_cost(2 * longest, self.rate)) if self.rate else None
+
+    def certain_level(self, cost):
+        """The first kernel that is certain of pairs up to a cost, without its unit."""
+        diagonals = 2 * self._away(cost) + 2
+        enough = (diagonals <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)))
         return next((level for level, holds in enumerate(enough) if holds), len(self.NAMES) - 1)
 
-    def _away(self, longest):
-        """Diagonals to each side of the final one that a path below the likely limit of such a pair may reach."""
+    def _away(self, cost):
+        """Diagonals to each side of the final one that a path of up to a cost may reach."""
         _, gap_open, gap_extend = self._triple
-        return max(0, likely_cost(2 * longest, self.rate) - 2 * gap_open) // (2 * gap_extend) + 1
+        return max(0, cost - 2 * gap_open) // (2 * gap_extend) + 1
 
     def filling_pairs(self, longest, level, traced):
         """See design.Design. Those with which a batch's strips fill half of a GPU: with CIGARs there is less room."""
@@ -161,7 +163,7 @@ class BandsThenStrips(banded.Banded):
         rate = self.rate if queue < 0 else 0  # what waits was over a limit already
         reach = _capped(reach, batch.longest)
         if rate:
-            reach = min(reach, self._away(batch.longest) // CHUNK + 2)
+            reach = min(reach, self._away(likely_cost(2 * batch.longest, rate)) // CHUNK + 2)
         threads, part, room = self._shared_out(fewest, reach, batch, traced, queue >= 0)
         wanted = min(batch.pairs, _FEW_AT_ONCE)
         if traced and room < wanted:

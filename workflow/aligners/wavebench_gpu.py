@@ -10,7 +10,7 @@ _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
 _GPU_TOOLS = {
     Edit: ("banded_bpm", "edit_design", "edit_wfa_global"),
-    Affine: ("affine_bits", "affine_forward", "affine_design", "affine_wfa"),
+    Affine: ("affine_bits", "affine_forward", "affine_design", "affine_wfa", "long_reads"),
 }
 #: What brings a batch where it shall lie.
 _BRING = {
