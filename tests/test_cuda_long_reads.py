@@ -75,7 +75,7 @@ def test_sequences_too_long_for_16_bits_have_their_own_way():
 
 
 def test_without_memory_for_one_pair_all_go_on_to_the_strips():
-    wavefronts = LongReads(USUAL).wavefronts
+    wavefronts = LongReads(USUAL).many
     blocks, share = wavefronts.up_to(300, 100, 5000, 10_000, True)
     assert blocks == 1 and share.reach < 0
     words = wavefronts.words_up_to(300, 5000, 10_000, True)
@@ -88,7 +88,8 @@ def test_without_memory_for_one_pair_all_go_on_to_the_strips():
 def test_its_memory_is_enough_for_the_wavefronts_and_for_the_strips(pairs, traced):
     design, longest = LongReads(USUAL), 20_000
     words = design.scratch_words(pairs, longest, traced)
-    assert design.wavefronts.up_to(most_score(pairs, longest), words, pairs, longest, traced)[0] >= min(pairs, 132)
+    wavefronts, score = design.wavefronts(pairs, longest)
+    assert wavefronts.up_to(score, words, pairs, longest, traced)[0] >= min(pairs, 132 * (1 if pairs <= FEW else 8))
     assert words >= design.strips.scratch_words(pairs, longest, traced)
 
 
@@ -138,9 +139,7 @@ def test_what_the_wavefronts_leave_skips_the_strips_that_are_not_certain_of_more
     levels, batch = begun(FEW)
     design = LongReads(USUAL)
     batch.scratch = SimpleNamespace(size=1 << 30)
-    monkeypatch.setattr(
-        design.wavefronts, "launch_blocks", lambda blocks, share, queue, after, *_: launched.append(after)
-    )
+    monkeypatch.setattr(design.few, "launch_blocks", lambda blocks, share, queue, after, *_: launched.append(after))
     design.launch(0, -1, 1, batch, False)
     assert design.NAMES[launched[-1]] == "strips, reach 16", "of 1024 diagonals, and 1000 are not left"
     batch.last_level = 1

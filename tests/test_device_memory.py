@@ -101,6 +101,14 @@ def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
     assert len(given_back) == 3
 
 
+def test_a_stream_that_makes_way_frees_its_memory_whoever_holds_it():
+    way = aligner._Way(Affine(2, 3, 1), "fast", True, 300 << 20, None)
+    held, _ = aligner._stream(pairs_of(10_000, 500), way)
+    assert memory.held_bytes("device") > 200 << 20
+    aligner.release()
+    assert memory.held_bytes("device") == 0 and held is not None
+
+
 def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
     """Too long for the way; longer than the scratch memory was laid out for; else to the rescue."""
     monkeypatch.setattr(aligner, "MAX_LENGTH", 400)
@@ -126,8 +134,11 @@ def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left():
     assert aligner._stream(pairs_of(150, 20), way, tried=True)[0].longest == 150
 
 
-def test_a_call_within_a_call_has_the_memory_of_the_outer_ones_stream(monkeypatch):
-    """Of 300 MiB each takes most, for a pair that is longer than the others."""
+@pytest.mark.parametrize(("length", "limit", "least", "together"), [
+    (10_000, 1 << 30, 30 << 20, True), (1000, 300 << 20, 30 << 20, False), (10_000, None, 1 << 30, True),
+])  # fmt: skip
+def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, least, together):
+    """Its stream is used within the call of theirs. Beside that of long reads it has room; other ones make way."""
     given = {}
 
     def align(stream, pairs, letters, scores, status, ends, room, hand_over, every_level):
@@ -139,8 +150,12 @@ def test_a_call_within_a_call_has_the_memory_of_the_outer_ones_stream(monkeypatc
 
     monkeypatch.setattr(stream.Stream, "align", align)
     monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
-    letters = [70_000, *[10_000] * 50]
+    letters = [70_000, *[length] * 500]
     offsets = np.cumsum([0, *letters])
     pairs = PairBatch(np.zeros(offsets[-1], np.uint8), offsets, np.zeros(offsets[-1], np.uint8), offsets)
-    result = aligner.align_batch(pairs, Affine(2, 3, 1), "cigar", "fast", None, device_memory=300 << 20)
-    assert result.rescued == 0 and (result.scores == 7).all() and min(given.values()) > 30 << 20
+    streams = []
+    for _ in range(2):
+        result = aligner.align_batch(pairs, Affine(2, 3, 1), "cigar", "fast", None, device_memory=limit)
+        assert result.rescued == 0 and (result.scores == 7).all() and min(given.values()) > least
+        streams.append({way: id(kept) for way, kept in aligner._streams.items()})
+    assert (len(streams[0]) == 2 and streams[0] == streams[1]) == together

@@ -42,6 +42,8 @@ _FIRST_ELEMENTS, _MARGIN = 8, 1.05
 _ROOMY = 1.5
 #: Part of the free device memory that is taken where the caller sets no limit.
 _MEMORY_SHARE = 0.5
+#: Part of it for long reads.
+_READS_SHARE = 0.75
 
 _streams = {}
 _pool = Pool()
@@ -90,10 +92,16 @@ def _as_they_are(way):
 def release():
     """Give back the device and page-locked memory that is kept for the next call."""
     with _lock:
-        _streams.clear()
+        _let_go(list(_streams))
         _pool.clear()
-    gc.collect()  # see _new_stream
     device.give_back_freed()
+
+
+def _let_go(ways):
+    """Free the memory of the streams of these ways, which no call is using."""
+    for way in ways:
+        if stream := _streams.pop(way):
+            stream.close()
 
 
 def slots():
@@ -320,13 +328,12 @@ def _stream(pairs, way, tried=False):
     """
     total = max(_letters(pairs), MAX_LENGTH)
     if way.device_memory and memory.held_bytes("device") > way.device_memory:  # by calls that may hold more
-        for other in [other for other in _streams if other != way]:
-            _streams.pop(other)
+        _let_go([other for other in _streams if other != way])
     kept = _streams.get(way)
     wanted = _wanted_letters(pairs, way, total, kept)
     longer = (way.long or tried) and _longest(pairs) > (kept.longest if kept else 0)
     if kept and (longer or kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
-        _streams.pop(way)
+        _let_go([way])
         kept = None
     if kept is None:
         kept = _streams[way] = _new_stream(pairs, way, wanted)
@@ -356,24 +363,34 @@ def _longest(pairs):
     return int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
 
 
+def _room_of(way, limit):
+    """Of so many bytes those for this way: longer reads may be among long ones, in a stream of the same call."""
+    if way.long:
+        return max(limit - memory.held_bytes("device"), int((1 - _READS_SHARE) * limit))
+    return int(_READS_SHARE * limit) if way.reads else limit
+
+
 def _new_stream(pairs, way, wanted):
     """As large as if there were no other: those make way where not all have room, until they are wanted again."""
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
-    kernels, longest, room = way.kernels(), _longest(pairs), limit - FIXED_BYTES
+    kernels, longest, halvings = way.kernels(), _longest(pairs), 0
     of_a_pair = MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
-    most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, of_a_pair))
-    letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length())
-    while letters >= min(MAX_LENGTH, _MOST_LETTERS):
+    while True:
+        room = _room_of(way, limit) - FIXED_BYTES
+        most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, of_a_pair))
+        letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
+        if letters < min(MAX_LENGTH, _MOST_LETTERS):
+            return None
         try:
             with memory.device_memory_within(limit):
-                stream = Stream(kernels, way.beyond, way.traced, letters // of_a_pair, letters, longest, room)
+                size = letters // of_a_pair, letters, longest, room >> halvings
+                stream = Stream(kernels, way.beyond, way.traced, *size)
         except GpuMemoryError:
             if _streams:
-                _streams.clear()
-                gc.collect()  # frames of errors that Numba has caught and keeps in cycles hold streams, too
+                _let_go(list(_streams))
+                gc.collect()  # frames of errors that Numba has caught, and keeps in cycles, hold arrays
             else:  # another process may have taken what was free
-                letters, room = letters // 2, room // 2
+                halvings += 1
             continue
         stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, most
         return stream
-    return None

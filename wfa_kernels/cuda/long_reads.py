@@ -5,7 +5,7 @@ score, and the letters 32 at a time. So of clean pairs, few or many, wavefronts 
 score * score / gap_extend, of 12 warp instructions for 32: what costs more goes on to the strips.
 """
 
-from wfa_kernels.cuda import affine_design
+from wfa_kernels.cuda import affine_design, device
 from wfa_kernels.cuda.affine_rates import likely_cost
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.design import Design
@@ -18,6 +18,8 @@ LETTERS = 1536
 #: Letters of a batch's longest sequence for each unit of the score up to which there are wavefronts: with many pairs,
 #: and with so few that each has a processor of its own or shares it with one. And the highest such score.
 MANY_LETTERS, FEW_LETTERS, FEW, MOST_SCORE = 32, 10, 264, 2500
+#: Of many pairs most cost a fraction of that: many blocks at a time, each of two warps and with few diagonals on chip.
+_MANY = PaperDesign() if device.simulated() else PaperDesign(block_threads=64, central_diagonals=101)
 
 
 def serves(penalties):
@@ -29,7 +31,9 @@ class LongReads(Design):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend), that it serves."""
 
     def __init__(self, penalties):
-        self.strips, self.wavefronts = _Strips(penalties), AffineWfa(penalties, PaperDesign())
+        self.strips = _Strips(penalties)
+        self.few = AffineWfa(penalties, PaperDesign())
+        self.many = AffineWfa(penalties, _MANY)
         self.NAMES = ("wavefronts", *self.strips.NAMES)
         self.LEARNED = self.strips.LEARNED
 
@@ -41,7 +45,8 @@ class LongReads(Design):
         """See design.Design."""
         wanted = [self.strips.scratch_words(pairs, longest, traced)]
         for most in (pairs, min(pairs, FEW)):
-            wanted.append(self.wavefronts.words_up_to(most_score(most, longest), most, longest, traced))
+            wavefronts, score = self.wavefronts(most, longest)
+            wanted.append(wavefronts.words_up_to(score, most, longest, traced))
         return max(wanted)
 
     def launch(self, level, queue, after, batch, traced):
@@ -50,13 +55,17 @@ class LongReads(Design):
         if level > 0:
             self.strips.launch(level - 1, queue, after, batch, traced)
             return
-        score = most_score(batch.pairs, batch.longest)
+        wavefronts, score = self.wavefronts(batch.pairs, batch.longest)
         if batch.last_level > 0:
             after = min(1 + self.strips.certain_level(score + 1), batch.last_level)
-        blocks, share = self.wavefronts.up_to(score, batch.scratch.size, batch.pairs, batch.longest, traced)
-        self.wavefronts.launch_blocks(blocks, share, queue, after, batch, traced)
+        blocks, share = wavefronts.up_to(score, batch.scratch.size, batch.pairs, batch.longest, traced)
+        wavefronts.launch_blocks(blocks, share, queue, after, batch, traced)
         if traced:
-            self.wavefronts.finish(batch)
+            wavefronts.finish(batch)
+
+    def wavefronts(self, pairs, longest):
+        """(their design, most_score) for so many pairs of up to so many letters."""
+        return self.few if pairs <= FEW else self.many, most_score(pairs, longest)
 
     def begin(self):
         """See design.Design."""

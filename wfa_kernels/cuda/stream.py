@@ -67,6 +67,12 @@ class Stream:
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
 
+    def close(self):
+        """Let go of its device memory, whoever still holds the stream: what has kept the frames of a call does."""
+        for slot in self.slots:
+            vars(slot).clear()
+        self.filled = self.beyond = None
+
     def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
