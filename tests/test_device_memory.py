@@ -109,6 +109,15 @@ def test_a_stream_that_makes_way_frees_its_memory_whoever_holds_it():
     assert memory.held_bytes("device") == 0 and held is not None
 
 
+@pytest.mark.parametrize(("held", "some"), [(60 << 20, True), (240 << 20, True), (254 << 20, False)])
+def test_what_others_hold_of_a_limit_makes_a_stream_smaller_to_the_end(held, some):
+    """The smallest takes 8 MiB, whatever its letters, and 5 for a batch."""
+    others = memory.device_array(held, np.uint8)
+    way = aligner._Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
+    kept, _ = aligner._stream(pairs_of(1500, 6), way)
+    assert (kept is not None) == some and others.nbytes <= memory.held_bytes("device") <= 256 << 20
+
+
 def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
     """Too long for the way; longer than the scratch memory was laid out for; else to the rescue."""
     monkeypatch.setattr(aligner, "MAX_LENGTH", 400)

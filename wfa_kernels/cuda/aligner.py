@@ -13,7 +13,7 @@ from numba import njit
 from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
-from wfa_kernels.cuda.buffers import FIXED_BYTES, letters_within
+from wfa_kernels.cuda.buffers import FIXED_BYTES, bytes_of, letters_within
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -371,20 +371,23 @@ def _room_of(way, limit):
 
 
 def _new_stream(pairs, way, wanted):
-    """As large as if there were no other: those make way where not all have room, until they are wanted again."""
+    """As large as if there were no other: those make way where not all have room, until they are wanted again.
+
+    Then its own size is halved, batches no further than one has room for any pair; None where that is not enough.
+    """
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
     kernels, longest, halvings = way.kernels(), _longest(pairs), 0
-    of_a_pair = MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
+    levels, of_a_pair = levels_of(kernels, way.beyond), MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
     while True:
         room = _room_of(way, limit) - FIXED_BYTES
-        most = max(MAX_LENGTH, letters_within(room, levels_of(kernels, way.beyond), way.traced, of_a_pair))
+        most = max(MAX_LENGTH, letters_within(room, levels, way.traced, of_a_pair))
         letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
-        if letters < min(MAX_LENGTH, _MOST_LETTERS):
+        letters, room = max(letters, min(MAX_LENGTH, _MOST_LETTERS)), room >> halvings
+        if halvings and bytes_of(letters, letters // of_a_pair, levels, way.traced) > room:
             return None
         try:
             with memory.device_memory_within(limit):
-                size = letters // of_a_pair, letters, longest, room >> halvings
-                stream = Stream(kernels, way.beyond, way.traced, *size)
+                stream = Stream(kernels, way.beyond, way.traced, letters // of_a_pair, letters, longest, room)
         except GpuMemoryError:
             if _streams:
                 _let_go(list(_streams))
