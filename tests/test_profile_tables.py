@@ -131,6 +131,8 @@ def test_a_table_marks_a_profile_of_other_or_unknown_sources(tmp_path, module, c
     text = out.with_suffix(".md").read_text()
     assert text.count(f"pairs (recorded: h200-16c{f', {doubt}' if doubt else ''})") == 3
     assert f"commit 0123456789{f' ({doubt})' if doubt else ''}. ncu" in text
+    explained = [meaning for meaning in kernel_metrics.DOUBTS.values() if f"- {meaning}" in text]
+    assert explained == ([kernel_metrics.DOUBTS[doubt]] if doubt else [])
     ours = [row for row in read_csv(f"{out}.csv") if row["host"] == "h200-16c"]
     assert ours and {row["note"] for row in ours} == {doubt}
     tidy = [row["note"] for row in read_csv(f"{out}.tidy.csv") if row["host"] == "h200-16c"]

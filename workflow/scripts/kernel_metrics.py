@@ -58,6 +58,11 @@ METRICS = (
     Metric("Warp cycles per issued instruction", "cycles", "warp_cycles_per_issued_instruction", "ncu",
            "warp_cycles_per_issued_instruction"),
 )  # fmt: skip
+#: Where a profile is marked so (profiles.Profile.doubt), what that means.
+DOUBTS = {
+    "stale": "Stale: the kernels' sources have changed since.",
+    "of unknown sources": "Of unknown sources: read before the hash of the kernels' sources was kept.",
+}
 #: Sentences under both tables.
 DEFINITIONS = (
     "Ours: kernel time, counters and averages are ncu's, over all launches of the kernel in one call: counts and times "
@@ -68,7 +73,6 @@ DEFINITIONS = (
     "Global memory throughput is bytes of device memory (dram__bytes) over the kernel's time. The thesis' product of "
     "the two is about the packed letters of its pairs, once, and the answers.",
     "Occupancy by the compiler's facts is the most warps that the kernel's registers and shared memory allow on an SM.",
-    "Stale: the kernels' sources have changed since; of unknown sources: read before their hash was kept.",
     "The times of a call are by the GPU's clock without a profiler, the median of several calls. All kernels are the "
     "alignment kernel and those that turn its vectors into CIGARs. Packing the letters is apart, and not shown: while "
     "other batches' kernels run, it waits for them, and its time would be theirs.",
@@ -170,6 +174,8 @@ def _notes(columns, hosts):
         yield f"† {metric}, {', '.join(names)}: {note}."
     if hosts:
         yield from DEFINITIONS
+    told = {profile.doubt for profile in hosts}
+    yield from (meaning for doubt, meaning in DOUBTS.items() if doubt in told)
     for profile in hosts:
         ncu = profile.content["ncu"]
         version = f"ncu {ncu['version']}" if ncu["version"] else ""
