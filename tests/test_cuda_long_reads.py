@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests import cuda_simulator, gpu_cells, naive
@@ -76,11 +77,13 @@ def test_sequences_too_long_for_16_bits_have_their_own_way():
 
 def test_without_memory_for_one_pair_all_go_on_to_the_strips():
     wavefronts = LongReads(USUAL).many
-    blocks, share = wavefronts.up_to(300, 100, 5000, 10_000, True)
-    assert blocks == 1 and share.reach < 0
+    blocks, share, score = wavefronts.up_to(300, 1, 5000, 10_000, True)
+    assert blocks == 1 and share.reach < 0 and score == 0
     words = wavefronts.words_up_to(300, 5000, 10_000, True)
-    blocks, share = wavefronts.up_to(300, words, 5000, 10_000, True)
-    assert blocks > 500 and share.reach >= 297 and blocks * share.part <= 2 * words
+    for part, least in ((1, 500), (20, 132), (200, 132)):
+        blocks, share, score = wavefronts.up_to(300, words // part, 5000, 10_000, True)
+        assert blocks >= least and share.reach == score - 3 and blocks * share.part <= 2 * (words // part)
+        assert (score == 300) == (part == 1), "with little memory up to a lower score"
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -132,6 +135,32 @@ def test_what_fails_on_the_wavefronts_begins_with_the_strips():
     assert levels.first == 0
     levels.learn(batch, left_at(levels, 3, 350))
     assert levels.first == 3
+
+
+def after_strips(by_length, **batch):
+    """Levels.first behind a batch that its design let begin with the wavefronts, where others began with strips."""
+    levels, first = begun()
+    levels.first = 5
+    levels.begin(10_000, False, by_length)
+    levels.choose(SimpleNamespace(longest=10_000, pairs=1000))
+    told = SimpleNamespace(longest=10_000, first_level=0, last_level=5, likely=True, trial=False, **batch)
+    levels.learn(told, left_at(levels, 5, 0))
+    return levels.first
+
+
+@pytest.mark.parametrize("by_length", [False, True])
+def test_a_full_batch_that_wavefronts_did_brings_them_back(by_length):
+    assert after_strips(by_length, pairs=600) == 0
+    assert after_strips(by_length, pairs=200) == 5, "few pairs have wavefronts of higher scores"
+
+
+def test_what_the_wavefronts_leave_tells_no_rate():
+    design = LongReads(USUAL)
+    numbers = np.bincount([400], minlength=design.LEARNED)
+    design.learn(numbers, 0)
+    assert design.strips.rate == 0
+    design.learn(numbers, 3)
+    assert design.strips.rate > 0
 
 
 def test_what_the_wavefronts_leave_skips_the_strips_that_are_not_certain_of_more(monkeypatch):

@@ -8,6 +8,8 @@ import pytest
 
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
 from wfa_kernels.cuda import aligner, buffers, device, memory, stream
+from wfa_kernels.cuda.compaction import ODD
+from wfa_kernels.result import NO_SCORE
 
 WAYS = [
     (penalties, design, traced)
@@ -85,7 +87,7 @@ def test_no_stream_where_there_is_no_room():
             other.submit(memory.device_array, 1 << 20, np.uint16).result()
         memory.device_array(1 << 20, np.uint16)
     memory.device_array(1 << 20, np.uint16)
-    assert aligner._new_stream(pairs_of(150, 1000), aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24) is None
+    assert aligner._new_stream(aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24, 150, False) is None
 
 
 def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
@@ -124,23 +126,56 @@ def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
     letters = [10, 50, 500, 20, 60, 450]
     offsets = np.cumsum([0, *letters])
     pairs = PairBatch(np.zeros(offsets[-1], np.uint8), offsets, np.zeros(offsets[-1], np.uint8), offsets)
-    for way, outgrown, longer, rescued in (
-        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None), [1, 4], [2, 5], [0, 3]),
-        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), [1, 2, 4, 5], [], [0, 3]),
+    usual = aligner._Way(Affine(2, 3, 1), "fast", True, None, None)
+    for way, laid_out_for, partial, outgrown, longer, rescued in (
+        (usual, 20, False, [1, 4], [2, 5], [0, 3]),
+        (aligner._Way(Affine(2**29 - 1, 2**29, 7), "fast", True, None, None), 20, False, [1, 4], [], [2, 5, 0, 3]),
+        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), 500, False, [], [], [2, 5, 0, 1, 3, 4]),
+        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), 500, True, [0, 1, 2, 3, 4, 5], [], []),
     ):
         handed = []
         left = aligner._Left(pairs, way, SimpleNamespace(hand_over=handed.extend))
-        left.laid_out_for = 20
+        left.laid_out_for, left.partial = laid_out_for, partial
         for rows in ([2, 5], [0, 1], [3, 4]):
             left.hand_over(np.array(rows))
         assert (sorted(left.outgrown), sorted(left.longer), handed) == (outgrown, longer, rescued)
 
 
-def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left():
+def test_letters_without_a_code_are_not_tried_again():
+    pairs, handed = pairs_of(30, 6), []
+    left = aligner._Left(
+        pairs, aligner._Way(Edit(), "fast", True, None, None), SimpleNamespace(hand_over=handed.extend)
+    )
+    left.again, left.outgrown = np.array([1, 2]), np.array([4, 5])
+    left.settle(np.array([3, ODD, NO_SCORE, 3, NO_SCORE, ODD]))
+    assert (list(left.again), list(left.outgrown), handed) == ([2], [4], [1, 5])
+
+
+def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left_and_no_smaller():
     way = aligner._Way(Affine(2, 3, 1), "fast", True, None, None)
-    kept, _ = aligner._stream(pairs_of(100, 50), way)
-    assert aligner._stream(pairs_of(150, 20), way)[0] is kept, "it is not known before its batches are seen"
-    assert aligner._stream(pairs_of(150, 20), way, tried=True)[0].longest == 150
+    kept, _ = aligner._stream(pairs_of(100, 1_000_000), way)
+    assert aligner._stream(pairs_of(150, 2), way)[0] is kept, "it is not known before its batches are seen"
+    other, _ = aligner._stream(pairs_of(150, 2), way, short_of_memory=True)
+    assert other.longest == 150 and other.letters == kept.letters
+    assert aligner._stream(pairs_of(100, 1_000_000), way)[0] is other
+
+
+def test_long_pairs_that_a_part_of_the_memory_is_too_little_for_have_all_of_it():
+    usual = aligner._Way(Affine(2, 3, 1), "fast", True, 1 << 30, None)
+    aligner._stream(pairs_of(10_000, 500), usual.of_long_reads)
+    part, _ = aligner._stream(pairs_of(100_000, 20), usual.longer)
+    some = part.slots[0].scratch.nbytes
+    assert part.partial and len(aligner._streams) == 2
+    whole, _ = aligner._stream(pairs_of(100_000, 3), usual.longer, short_of_memory=True)
+    assert not whole.partial and whole.slots[0].scratch.nbytes > 3 * some and len(aligner._streams) == 1
+    assert aligner._stream(pairs_of(100_000, 20), usual.longer)[0] is whole
+
+
+def test_a_stream_that_had_to_be_smaller_is_kept():
+    others = memory.device_array(60 << 20, np.uint8)
+    way = aligner._Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
+    kept, _ = aligner._stream(pairs_of(150, 300_000), way)
+    assert aligner._stream(pairs_of(150, 300_000), way)[0] is kept and others is not None
 
 
 @pytest.mark.parametrize(("length", "limit", "least", "together"), [
@@ -150,7 +185,7 @@ def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, le
     """Its stream is used within the call of theirs. Beside that of long reads it has room; other ones make way."""
     given = {}
 
-    def align(stream, pairs, letters, scores, status, ends, room, hand_over, every_level):
+    def align(stream, pairs, letters, scores, status, ends, room, hand_over, *_):
         given[len(pairs)] = stream.slots[0].scratch.nbytes
         if len(pairs) > 1:
             hand_over(np.array([0]))
@@ -168,3 +203,18 @@ def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, le
         assert result.rescued == 0 and (result.scores == 7).all() and min(given.values()) > least
         streams.append({way: id(kept) for way, kept in aligner._streams.items()})
     assert (len(streams[0]) == 2 and streams[0] == streams[1]) == together
+
+
+@pytest.mark.parametrize(("left", "learns"), [(1, False), (20, True)])
+def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, left, learns):
+    turns = []
+
+    def align(stream, pairs, letters, scores, status, ends, room, hand_over, *turn):
+        turns.append((len(pairs), *turn))
+        status[:], ends[:], scores[:] = 0, 0, 7
+        return np.arange(left) if len(turns) == 1 else np.empty(0, np.int64)
+
+    monkeypatch.setattr(stream.Stream, "align", align)
+    monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
+    aligner.align_batch(pairs_of(2000, 100), Affine(2, 3, 1), "cigar", "fast", None)
+    assert turns == [(100, False, True), (left, True, learns)]

@@ -36,9 +36,9 @@ class Watched:
     def _watch_rates(self):
         learn = strips_design.BandsThenStrips.learn
 
-        def listening(design, numbers):
+        def listening(design, numbers, first):
             self.rates.extend(np.repeat(strips_design.RATES, numbers).tolist())
-            learn(design, numbers)
+            learn(design, numbers, first)
 
         strips_design.BandsThenStrips.learn = listening
 

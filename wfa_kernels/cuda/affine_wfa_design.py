@@ -118,15 +118,19 @@ class AffineWfa(Design):
         batch.slot.launch(blocks_to_runs, batch.blocks, THREADS, *batch.input, *batch.output)
 
     def up_to(self, score, scratch_words, pairs, longest, traced):
-        """(blocks, Share of each) of a launch for pairs up to a score, without their unit: no more than have room."""
-        reach = min(longest, self._reach(score))
-        share = self._share(reach, self._bt_blocks(score), traced)
-        blocks = min(pairs, self._resident(share, traced), share.times_in(2 * scratch_words - POOL))
-        return (blocks, share) if blocks > 0 else (1, NOTHING)
+        """(blocks, Share of each, score) of a launch for pairs up to a score, without their unit, or up to the half,
+        quarter, ... of it for which enough blocks to keep the GPU busy have room."""
+        while score > 0:
+            share = self._share(min(longest, self._reach(score)), self._bt_blocks(score), traced)
+            blocks = min(pairs, self._resident(share, traced), share.times_in(2 * scratch_words - POOL))
+            if blocks >= min(pairs, _processors()):
+                return blocks, share, score
+            score //= 2
+        return 1, NOTHING, 0
 
     def words_up_to(self, score, pairs, longest, traced):
         """Scratch words, uint64, of as many blocks as run at once, for pairs up to a score."""
-        blocks, share = self.up_to(score, _MANY, pairs, longest, traced)
+        blocks, share, _ = self.up_to(score, _MANY, pairs, longest, traced)
         return (POOL + blocks * share.part) // 2 + 1
 
     def plan(self, level, scratch_words, pairs, longest, traced):

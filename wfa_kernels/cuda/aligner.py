@@ -14,6 +14,7 @@ from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.buffers import FIXED_BYTES, bytes_of, letters_within
+from wfa_kernels.cuda.compaction import ODD
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -44,6 +45,8 @@ _ROOMY = 1.5
 _MEMORY_SHARE = 0.5
 #: Part of it for long reads.
 _READS_SHARE = 0.75
+#: Part of a call's pairs that a stream leaves which tells nothing of the others.
+_FEW_LEFT = 0.1
 
 _streams = {}
 _pool = Pool()
@@ -150,18 +153,29 @@ class _Way:
         return EditDesign() if self.design == FAST else EditWfa(self.design)
 
 
-def _align(pairs, way, rescue, tried=False, every_level=False):
-    """tried: these are pairs that a stream for that has left. every_level: of kernels that were not launched."""
+@dataclass(frozen=True)
+class _Turn:
+    """How pairs are tried. short_of_memory: a stream has left them for want of it. every_level: one has, for kernels
+    that were not launched. learns: they tell what other pairs need."""
+
+    short_of_memory: bool = False
+    every_level: bool = False
+    learns: bool = True
+
+
+def _align(pairs, way, rescue, turn=_Turn()):
     with _Rescue(rescue) as rescued:
         left = _Left(pairs, way, rescued)
-        result = _through_a_stream(pairs, way, left, tried, every_level)
+        result = _through_a_stream(pairs, way, left, turn)
         if result is None:
             every = np.arange(len(pairs))
             return replace(rescue(every), rescued=len(_without_odd(every, pairs)))
+        left.settle(result.scores)
         # The stream's memory may be needed for these: by now none but _streams holds it.
-        for rows, every in (left.again, True), (left.outgrown, every_level):
+        for rows, change in (left.again, {"every_level": True}), (left.outgrown, {"short_of_memory": True}):
             if len(rows):
-                rescued.add(rows, _align(pairs.take(rows), way, partial(_of_these, rescue, rows), True, every))
+                following = replace(turn, **change, learns=turn.learns and len(rows) > _FEW_LEFT * len(pairs))
+                rescued.add(rows, _align(pairs.take(rows), way, partial(_of_these, rescue, rows), following))
         if len(left.longer):
             rows = left.longer
             rescued.add(rows, _in_order(pairs.take(rows), way.longer, partial(_of_these, rescue, rows)))
@@ -172,20 +186,22 @@ def _of_these(rescue, rows, places):
     return rescue(rows[places])
 
 
-def _through_a_stream(pairs, way, left, tried, every_level):
+def _through_a_stream(pairs, way, left, turn):
     """The AlignmentResult of all pairs but those of ``left``, a _Left; None where the smallest batch has no room."""
     traced, count = way.traced, len(pairs)
     scores, status = _pool.take(count, np.int32), _pool.take(count, np.uint8)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
     offsets[0] = 0
     with _lock:  # a stream's buffers serve one batch at a time
-        stream, letters = _stream(pairs, way, tried)
+        stream, letters = _stream(pairs, way, turn.short_of_memory)
         if stream is None:
             return None
         room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
-        left.laid_out_for = stream.longest
+        left.laid_out_for, left.partial = stream.longest, stream.partial
         with memory.device_memory_within(way.device_memory or inf):
-            again = stream.align(pairs, letters, scores, status, offsets[1:], room, left.hand_over, every_level)
+            again = stream.align(
+                pairs, letters, scores, status, offsets[1:], room, left.hand_over, turn.every_level, turn.learns
+            )
         left.again = _without_odd(again, pairs)
         if traced and count:
             stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
@@ -200,10 +216,10 @@ def _without_odd(rows, pairs):
 
 class _Left:
     """What a stream leaves of its pairs, int64[...] rows each: those for kernels that were not launched (again), those
-    with a longer sequence than the scratch memory was laid out for (outgrown), and those that are too long for the way
-    and that its longer one may do (longer). Others are handed over to a _Rescue.
+    for which another stream may have enough memory (outgrown), and those that are too long for the way and that its
+    longer one may do (longer). Others are handed over to a _Rescue.
 
-    laid_out_for: letters of a sequence.
+    laid_out_for: letters of a sequence for which the stream's scratch memory is. partial: it is not all that may be.
     """
 
     def __init__(self, pairs, way, rescued):
@@ -216,12 +232,20 @@ class _Left:
         sides = self._pairs.pattern_offsets, self._pairs.text_offsets
         letters = np.maximum(*(ends[rows + 1] - ends[rows] for ends in sides))
         longer = (letters > MAX_LENGTH) & self._may_be_longer
-        outgrown = (letters > self.laid_out_for) & ~longer
+        outgrown = (letters > self.laid_out_for) & (letters <= MAX_LENGTH) | self.partial
         self.longer = np.concatenate([self.longer, rows[longer]])
         self.outgrown = np.concatenate([self.outgrown, rows[outgrown]])
-        rest = rows[~longer & ~outgrown]
-        if len(rest):
-            self._rescued.hand_over(rest)
+        self._rescue(rows[~longer & ~outgrown])
+
+    def settle(self, scores):
+        """Hand over those with letters that have no code: no kernel can do them. scores: int32[n], as on the GPU."""
+        odd = [rows[scores[rows] == ODD] for rows in (self.again, self.outgrown)]
+        self.again, self.outgrown = (rows[scores[rows] != ODD] for rows in (self.again, self.outgrown))
+        self._rescue(np.concatenate(odd))
+
+    def _rescue(self, rows):
+        if len(rows):
+            self._rescued.hand_over(rows)
 
 
 class _Rescue:
@@ -321,23 +345,30 @@ class _Room:
         self.array = larger
 
 
-def _stream(pairs, way, tried=False):
+def _stream(pairs, way, short_of_memory=False):
     """(the stream for that, letters of a batch): one that is large enough is used again, within its memory.
 
-    tried: it was not laid out for their lengths. No stream where even the smallest batch finds no room.
+    short_of_memory: one has left these pairs for want of it. No stream where even the smallest batch finds no room.
     """
     total = max(_letters(pairs), MAX_LENGTH)
     if way.device_memory and memory.held_bytes("device") > way.device_memory:  # by calls that may hold more
         _let_go([other for other in _streams if other != way])
-    kept = _streams.get(way)
+    kept, longest = _streams.get(way), 0
     wanted = _wanted_letters(pairs, way, total, kept)
-    longer = (way.long or tried) and _longest(pairs) > (kept.longest if kept else 0)
-    if kept and (longer or kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest):
+    if kept and _too_small(kept, pairs, way, wanted, short_of_memory):
+        wanted, longest = max(wanted, kept.letters), kept.longest  # for the calls to come
         _let_go([way])
         kept = None
     if kept is None:
-        kept = _streams[way] = _new_stream(pairs, way, wanted)
+        kept = _streams[way] = _new_stream(way, wanted, max(longest, _longest(pairs)), short_of_memory)
     return kept, min(wanted, kept.letters) if kept else 0
+
+
+def _too_small(kept, pairs, way, wanted, short_of_memory):
+    """Whether a larger stream is to take the place of one that is kept."""
+    if kept.letters < min(wanted, kept.most) or kept.batcher.longest_seen > 2 * kept.longest:
+        return True
+    return (short_of_memory and kept.partial) or ((short_of_memory or way.long) and _longest(pairs) > kept.longest)
 
 
 def _wanted_letters(pairs, way, total, kept):
@@ -363,26 +394,29 @@ def _longest(pairs):
     return int(max(pairs.pattern_lengths.max(initial=1), pairs.text_lengths.max(initial=1)))
 
 
-def _room_of(way, limit):
+def _room_of(way, limit, all_of_it):
     """Of so many bytes those for this way: longer reads may be among long ones, in a stream of the same call."""
+    if all_of_it:
+        return limit
     if way.long:
         return max(limit - memory.held_bytes("device"), int((1 - _READS_SHARE) * limit))
     return int(_READS_SHARE * limit) if way.reads else limit
 
 
-def _new_stream(pairs, way, wanted):
+def _new_stream(way, wanted, longest, all_of_it):
     """As large as if there were no other: those make way where not all have room, until they are wanted again.
 
     Then its own size is halved, batches no further than one has room for any pair; None where that is not enough.
+    all_of_it: whatever other ways are used in the same call.
     """
     limit = way.device_memory or int(_MEMORY_SHARE * (device.free_bytes() + memory.held_bytes("device")))
-    kernels, longest, halvings = way.kernels(), _longest(pairs), 0
+    kernels, halvings = way.kernels(), 0
     levels, of_a_pair = levels_of(kernels, way.beyond), MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
     while True:
-        room = _room_of(way, limit) - FIXED_BYTES
-        most = max(MAX_LENGTH, letters_within(room, levels, way.traced, of_a_pair))
+        whole = _room_of(way, limit, all_of_it) - FIXED_BYTES
+        most = max(MAX_LENGTH, letters_within(whole, levels, way.traced, of_a_pair))
         letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
-        letters, room = max(letters, min(MAX_LENGTH, _MOST_LETTERS)), room >> halvings
+        letters, room = max(letters, min(MAX_LENGTH, _MOST_LETTERS)), whole >> halvings
         if halvings and bytes_of(letters, letters // of_a_pair, levels, way.traced) > room:
             return None
         try:
@@ -395,5 +429,6 @@ def _new_stream(pairs, way, wanted):
             else:  # another process may have taken what was free
                 halvings += 1
             continue
-        stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, most
+        stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, letters if halvings else most
+        stream.partial = way.long and whole < limit - FIXED_BYTES
         return stream

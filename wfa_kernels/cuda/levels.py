@@ -21,6 +21,7 @@ class Levels:
         """
         self._by_length = by_length
         self._try_lower = True  # these pairs may be nearer than the last call's
+        self._most_pairs = 0  # of a batch so far
         last = self.count - 1 if every else self._design.last_likely_level(longest)
         self._last, self._needed, self._may_curtail = max(self.first, last), 0, not every
 
@@ -30,6 +31,7 @@ class Levels:
         Of the latter one batch at a time tries a level lower, to see if that is enough; the former leave a few pairs to
         the next level.
         """
+        self._most_pairs = max(self._most_pairs, batch.pairs)
         known = self._by_length or self._design.counts(self.first)  # else of the few pairs that the others leave
         likely = self._design.likely_level(batch.longest, batch.pairs) if known else None
         batch.likely, batch.trial = likely is not None, False
@@ -52,7 +54,7 @@ class Levels:
             self.first = max(self.first, batch.first_level + useless)
             if batch.likely:
                 self._design.forget()
-        elif batch.trial or (batch.likely and not self._by_length):
+        elif batch.trial or (batch.likely and self._tells_of_others(batch)):
             self.first, self._try_lower = min(self.first, batch.first_level), True
         if tallies[self.count] > _FEW * batch.pairs:
             self._last = self.count - 1
@@ -60,3 +62,9 @@ class Levels:
             reached = max((i for i, count in enumerate(failed, 1) if count), default=0)
             self._needed = max(self._needed, batch.first_level + reached)
             self._last = max(self._needed, self.first)
+
+    def _tells_of_others(self, batch):
+        """Whether other batches may begin where this one did, for whose lengths that was known to be enough: not those
+        of other lengths, unless it makes no difference, nor larger ones."""
+        alike = not self._by_length or self._design.wire_bound(batch.first_level)
+        return alike and 2 * batch.pairs >= self._most_pairs

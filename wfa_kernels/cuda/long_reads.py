@@ -56,9 +56,9 @@ class LongReads(Design):
             self.strips.launch(level - 1, queue, after, batch, traced)
             return
         wavefronts, score = self.wavefronts(batch.pairs, batch.longest)
+        blocks, share, score = wavefronts.up_to(score, batch.scratch.size, batch.pairs, batch.longest, traced)
         if batch.last_level > 0:
             after = min(1 + self.strips.certain_level(score + 1), batch.last_level)
-        blocks, share = wavefronts.up_to(score, batch.scratch.size, batch.pairs, batch.longest, traced)
         wavefronts.launch_blocks(blocks, share, queue, after, batch, traced)
         if traced:
             wavefronts.finish(batch)
@@ -71,9 +71,10 @@ class LongReads(Design):
         """See design.Design."""
         self.strips.begin()
 
-    def learn(self, numbers):
-        """See design.Design."""
-        self.strips.learn(numbers)
+    def learn(self, numbers, first):
+        """See design.Design. Those that wavefronts leave are the dearest, and tell nothing of the others."""
+        if first > 0:
+            self.strips.learn(numbers, first - 1)
 
     def counts(self, level):
         """See design.Design: the strips count."""

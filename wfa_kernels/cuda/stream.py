@@ -59,7 +59,7 @@ class Stream:
         left = max(0, memory - int(bytes_of(letters, pairs, self.levels.count, traced)))
         share = left // (2 if beyond else 1)
         self.beyond = beyond(share) if beyond else None
-        words = min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced))
+        words = max(1, min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced)))
         most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
         slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
         self.slots = [Slot(*slot) for _ in range(SLOTS)]
@@ -73,7 +73,7 @@ class Stream:
             vars(slot).clear()
         self.filled = self.beyond = None
 
-    def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False):
+    def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False, learns=True):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
         letters: of a batch, on each side. scores: int32[n], status: uint8[n], all OK, and, if traced, ends: int64[n],
@@ -81,7 +81,7 @@ class Stream:
         makes it larger, so many being of the first ``count`` pairs. Copies to page-locked arrays are the fastest.
         hand_over: is called with rows, int64[...], that no kernel can do, as soon as that is known; their CIGAR is
         empty. every_level: launch every kernel for every batch. Else those that no pair has needed lately are left out,
-        and the pairs that may need them are returned.
+        and the pairs that may need them are returned. learns: what is left of them tells of batches and calls to come.
         """
         again, skipped, waiting = [], [], deque()
         if not every_level:  # else it goes on where a curtailed call stopped
@@ -92,7 +92,9 @@ class Stream:
         device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
         self.summed = self.beyond_done = self.fetched = None
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
-        self.design.begin()
+        self.learns = learns
+        if learns:
+            self.design.begin()
         cleared = self.batcher.beside(np.copyto, status, OK)  # 10M take 0.8 ms
         batches = self.batcher.batches(pairs, letters, skipped)
         ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
@@ -257,9 +259,10 @@ class Stream:
         slot.told.synchronize()  # and all that was fetched before
         self._widen(ends)
         tallies = slot.tallies.tolist()
-        self.levels.learn(batch, tallies)
         count = self.levels.count
-        self.design.learn(slot.tallies[count + 2 :])
+        if self.learns:
+            self.levels.learn(batch, tallies)
+            self.design.learn(slot.tallies[count + 2 :], batch.first_level)
         if tallies[count]:
             rows = np.empty(tallies[count], np.int32)
             device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.afterwards)
