@@ -139,7 +139,7 @@ def test_what_fails_on_the_wavefronts_begins_with_the_strips():
 
 def after_strips(by_length, **batch):
     """Levels.first behind a batch that its design let begin with the wavefronts, where others began with strips."""
-    levels, first = begun()
+    levels, _ = begun()
     levels.first = 5
     levels.begin(10_000, False, by_length)
     levels.choose(SimpleNamespace(longest=10_000, pairs=1000))

@@ -2,13 +2,11 @@
 
 import gc
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 import numpy as np
-from numba import njit
 
 from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
@@ -22,10 +20,10 @@ from wfa_kernels.cuda.long_reads import LongReads
 from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import PackedPairs, Pool
+from wfa_kernels.cuda.rescue import Rescue
 from wfa_kernels.cuda.spans import Timings
 from wfa_kernels.cuda.stream import Stream, levels_of
 from wfa_kernels.designs import FAST
-from wfa_kernels.pairs import gather_rows, offsets_of
 from wfa_kernels.penalties import Edit
 from wfa_kernels.result import AlignmentResult
 
@@ -68,7 +66,7 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heu
     if not way.kernels().NAMES:
         return replace(rescue(np.arange(len(pairs))), rescued=len(pairs))
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
-        with _Rescue(rescue) as rescued:
+        with Rescue(rescue, _pool) as rescued:
             rescued.hand_over(pairs.odd_rows)
             return rescued.splice_into(_in_order(pairs, way, rescue))
     return _in_order(pairs, way, rescue)
@@ -83,7 +81,7 @@ def _in_order(pairs, way, rescue):
     ordered = None if _as_they_are(way) else by_length.longest_first(pairs)
     if ordered is None:
         return _align(pairs, way, rescue)
-    return by_length.restored(_align(ordered, way, lambda rows: rescue(ordered.rows[rows])), ordered.rows, _pool)
+    return by_length.restored(_align(ordered, way, partial(_of_these, rescue, ordered.rows)), ordered.rows, _pool)
 
 
 def _as_they_are(way):
@@ -164,7 +162,7 @@ class _Turn:
 
 
 def _align(pairs, way, rescue, turn=_Turn()):
-    with _Rescue(rescue) as rescued:
+    with Rescue(rescue, _pool) as rescued:
         left = _Left(pairs, way, rescued)
         result = _through_a_stream(pairs, way, left, turn)
         if result is None:
@@ -217,7 +215,7 @@ def _without_odd(rows, pairs):
 class _Left:
     """What a stream leaves of its pairs, int64[...] rows each: those for kernels that were not launched (again), those
     for which another stream may have enough memory (outgrown), and those that are too long for the way and that its
-    longer one may do (longer). Others are handed over to a _Rescue.
+    longer one may do (longer). Others are handed over to a Rescue.
 
     laid_out_for: letters of a sequence for which the stream's scratch memory is. partial: it is not all that may be.
     """
@@ -246,81 +244,6 @@ class _Left:
     def _rescue(self, rows):
         if len(rows):
             self._rescued.hand_over(rows)
-
-
-class _Rescue:
-    """Pairs that are aligned elsewhere, in a thread of its own while the GPU works on."""
-
-    def __init__(self, rescue):
-        self._rescue, self._parts, self._thread, self._count = rescue, [], None, 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self._thread is not None:
-            self._thread.shutdown(cancel_futures=True)
-
-    def hand_over(self, rows):
-        """Begin to align the pairs of these rows."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1)
-        self._count += len(rows)
-        self._parts.append((rows, self._thread.submit(self._rescue, rows).result))
-
-    def add(self, rows, found):
-        """Take the answers of these rows as they are."""
-        self._count += found.rescued
-        self._parts.append((rows, lambda: found))
-
-    def splice_into(self, result):
-        """The result with these pairs' answers in the place of its own."""
-        parts = [(rows, answers()) for rows, answers in self._parts]
-        if not parts:
-            return result
-        count = result.rescued + self._count
-        rows = np.concatenate([rows for rows, _ in parts])
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        scores, status = result.scores.copy(), result.status.copy()
-        scores[rows] = np.concatenate([found.scores for _, found in parts])[order]
-        status[rows] = np.concatenate([found.status for _, found in parts])[order]
-        if result.cigars is None:
-            return AlignmentResult(scores, status, timings=result.timings, rescued=count)
-        lengths = np.concatenate([np.diff(found.cigar_offsets) for _, found in parts])
-        flat = np.concatenate([found.cigars for _, found in parts])
-        ends = offsets_of(lengths)
-        new, new_offsets = gather_rows(flat, ends, order)
-        # Memory that is used again: new pages would take longer than what is copied there.
-        cigars = _pool.take(len(result.cigars) + len(new), np.uint32)
-        offsets = _pool.take(len(result.cigar_offsets), np.int64)
-        cigars = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets, cigars, offsets)
-        return AlignmentResult(scores, status, cigars, offsets, result.timings, count)
-
-
-@njit(nogil=True, cache=True)
-def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
-    """CIGARs with those of the rows, in ascending order, replaced by the new ones: the part of ``out`` that is filled.
-
-    out: uint32[...] with room for all. out_offsets: int64[pairs + 1], written.
-    """
-    out_offsets[0] = offsets[0]
-    at, shift = 0, 0
-    for row in range(len(offsets) - 1):
-        if at < len(rows) and rows[at] == row:
-            shift += (new_offsets[at + 1] - new_offsets[at]) - (offsets[row + 1] - offsets[row])
-            at += 1
-        out_offsets[row + 1] = offsets[row + 1] + shift
-    out = out[: out_offsets[-1]]
-    kept = 0  # the first of the elements that are still to be copied
-    for at in range(len(rows)):
-        row = rows[at]
-        begin = out_offsets[row] - (offsets[row] - kept)
-        out[begin : out_offsets[row]] = cigars[kept : offsets[row]]
-        out[out_offsets[row] : out_offsets[row + 1]] = new[new_offsets[at] : new_offsets[at + 1]]
-        kept = offsets[row + 1]
-    out[out_offsets[-1] - (len(cigars) - kept) :] = cigars[kept:]
-    return out
 
 
 class _Room:

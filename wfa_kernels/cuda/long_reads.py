@@ -31,7 +31,7 @@ class LongReads(Design):
     """See design.Design. penalties: (mismatch, gap_open, gap_extend), that it serves."""
 
     def __init__(self, penalties):
-        self.strips = _Strips(penalties)
+        self.strips = BandsThenStrips(penalties, (), STRIPS)
         self.few = AffineWfa(penalties, PaperDesign())
         self.many = AffineWfa(penalties, _MANY)
         self.NAMES = ("wavefronts", *self.strips.NAMES)
@@ -115,14 +115,6 @@ class LongReads(Design):
 
     def _cheap(self, longest, pairs):
         return not self.strips.rate or likely_cost(2 * longest, self.strips.rate) <= most_score(pairs, longest)
-
-
-class _Strips(BandsThenStrips):
-    """Strips alone."""
-
-    def __init__(self, penalties):
-        super().__init__(penalties, ())
-        self._lay_out((), STRIPS)
 
 
 def most_score(pairs, longest):

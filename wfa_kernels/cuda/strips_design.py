@@ -46,8 +46,8 @@ _HALF, _WIDE_REACH = _WARPS * BLOCK // 2, 384
 
 
 class BandsThenStrips(banded.Banded):
-    """See design.Design. penalties: (mismatch, gap_open, gap_extend). bands: diagonals of each band; without one there
-    are no strips either.
+    """See design.Design. penalties: (mismatch, gap_open, gap_extend). bands: diagonals of each band. strips: as STRIPS,
+    which they are by default; without a band there are none then.
 
     rate: by which pairs are tried first, of affine_rates.RATES: about the best one for the batches of a call so far,
     and until one is done for the call before. 0: not known yet.
@@ -58,13 +58,12 @@ class BandsThenStrips(banded.Banded):
     BAND_PAIRS = 0
     rate = 0
 
-    def __init__(self, penalties, bands):
+    def __init__(self, penalties, bands, strips=None):
         self.penalties = penalties
         self.begin()
         self._triple = make_cell(*penalties).triple
-        self._lay_out(bands, STRIPS if bands else ())
-
-    def _lay_out(self, bands, strips):
+        if strips is None:
+            strips = STRIPS if bands else ()
         self.BANDS, self.STRIPS = bands, strips
         self.NAMES = (*(f"band {band}" for band in bands), *(f"strips, reach {reach}" for _, reach in strips))
 
@@ -237,8 +236,7 @@ class LongStrips(BandsThenStrips):
     """Strips alone, for pairs with a sequence of more than MAX_LENGTH letters: see BandsThenStrips."""
 
     def __init__(self, penalties):
-        super().__init__(penalties, ())
-        self._lay_out((), LONG_STRIPS)
+        super().__init__(penalties, (), LONG_STRIPS)
 
     def longest(self, scratch_words):
         """See design.Design: as far as no cost, and none of its bounds, is over 32 bits."""

@@ -1,0 +1,88 @@
+"""Pairs of a batch that another aligner answers, and their answers among the batch's own."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+
+from wfa_kernels.pairs import gather_rows, offsets_of
+from wfa_kernels.result import AlignmentResult
+
+
+class Rescue:
+    """Pairs that are aligned elsewhere, in a thread of its own while the GPU works on.
+
+    rescue: callable that takes int64 row numbers and gives the AlignmentResult of those pairs. pool: pinned.Pool for
+    the CIGARs of all.
+    """
+
+    def __init__(self, rescue, pool):
+        self._pool, self._rescue, self._parts, self._thread, self._count = pool, rescue, [], None, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+
+    def hand_over(self, rows):
+        """Begin to align the pairs of these rows."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1)
+        self._count += len(rows)
+        self._parts.append((rows, self._thread.submit(self._rescue, rows).result))
+
+    def add(self, rows, found):
+        """Take the answers of these rows as they are."""
+        self._count += found.rescued
+        self._parts.append((rows, lambda: found))
+
+    def splice_into(self, result):
+        """The result with these pairs' answers in the place of its own."""
+        parts = [(rows, answers()) for rows, answers in self._parts]
+        if not parts:
+            return result
+        count = result.rescued + self._count
+        rows = np.concatenate([rows for rows, _ in parts])
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        scores, status = result.scores.copy(), result.status.copy()
+        scores[rows] = np.concatenate([found.scores for _, found in parts])[order]
+        status[rows] = np.concatenate([found.status for _, found in parts])[order]
+        if result.cigars is None:
+            return AlignmentResult(scores, status, timings=result.timings, rescued=count)
+        lengths = np.concatenate([np.diff(found.cigar_offsets) for _, found in parts])
+        flat = np.concatenate([found.cigars for _, found in parts])
+        ends = offsets_of(lengths)
+        new, new_offsets = gather_rows(flat, ends, order)
+        # Memory that is used again: new pages would take longer than what is copied there.
+        cigars = self._pool.take(len(result.cigars) + len(new), np.uint32)
+        offsets = self._pool.take(len(result.cigar_offsets), np.int64)
+        cigars = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets, cigars, offsets)
+        return AlignmentResult(scores, status, cigars, offsets, result.timings, count)
+
+
+@njit(nogil=True, cache=True)
+def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
+    """CIGARs with those of the rows, in ascending order, replaced by the new ones: the part of ``out`` that is filled.
+
+    out: uint32[...] with room for all. out_offsets: int64[pairs + 1], written.
+    """
+    out_offsets[0] = offsets[0]
+    at, shift = 0, 0
+    for row in range(len(offsets) - 1):
+        if at < len(rows) and rows[at] == row:
+            shift += (new_offsets[at + 1] - new_offsets[at]) - (offsets[row + 1] - offsets[row])
+            at += 1
+        out_offsets[row + 1] = offsets[row + 1] + shift
+    out = out[: out_offsets[-1]]
+    kept = 0  # the first of the elements that are still to be copied
+    for at in range(len(rows)):
+        row = rows[at]
+        begin = out_offsets[row] - (offsets[row] - kept)
+        out[begin : out_offsets[row]] = cigars[kept : offsets[row]]
+        out[out_offsets[row] : out_offsets[row + 1]] = new[new_offsets[at] : new_offsets[at + 1]]
+        kept = offsets[row + 1]
+    out[out_offsets[-1] - (len(cigars) - kept) :] = cigars[kept:]
+    return out
