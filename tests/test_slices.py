@@ -19,14 +19,14 @@ def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():
     assert [pairs_within(few, SIZES, slice_s) for slice_s in (30, 7, 2, 0.2)] == [256, 64, 16, 1]
 
 
-def calibrate(seconds_of):
+def calibrate(seconds_of, untimed_s=lambda n, time: 0):
     """(sizes that were run in that order, what calibrated() gives for a slice of 1 s)."""
     tried = []
 
     def run(n):
         tried.append(n)
         took = seconds_of(n, tried.count(n))
-        return None if took is None else Run(took, took, 0)
+        return None if took is None else Run(took, took + untimed_s(n, tried.count(n)), 0)
 
     runs = calibrated(SIZES, 1, run)
     assert runs.keys() == {n for n in tried if seconds_of(n, tried.count(n)) is not None}
@@ -35,7 +35,7 @@ def calibrate(seconds_of):
 
 def test_sizes_that_a_call_on_few_pairs_shows_to_be_too_small_are_left_out():
     assert calibrate(lambda n, _: n / 300) == ([1, 256, 256], 256)
-    assert calibrate(lambda n, _: 0.01 + n / 5000) == ([1, 64, 1024, 4096, 4096], 4096)
+    assert calibrate(lambda n, _: 0.01 + n / 5000) == ([1, 64, 1024, 4096], 4096)
     assert calibrate(lambda n, _: 2) == ([1, 1], 1)
 
 
@@ -47,7 +47,15 @@ def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_
 
 def test_a_tool_that_compiles_for_a_size_is_timed_again():
     assert calibrate(lambda n, time: 3 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
-    assert calibrate(lambda n, time: 0.9 if n < 20 and time == 1 else n / 5000) == ([1, 1, 4096, 4096], 4096)
+    assert calibrate(lambda n, time: 0.9 if n < 20 and time == 1 else n / 5000) == ([1, 1, 4096], 4096)
+
+
+def test_all_pairs_within_the_slice_are_run_again_only_where_something_was_compiled_for_them():
+    def compiles(n, time):
+        return 5 if n == 4096 and time == 1 else n / 5000
+
+    assert calibrate(lambda n, _: n / 5000, lambda n, _: n / 5000) == ([1, 4096], 4096)
+    assert calibrate(lambda n, _: n / 5000, compiles) == ([1, 4096, 4096], 4096)
 
 
 def test_pairs_that_were_not_tried_cost_what_lies_between():

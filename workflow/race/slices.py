@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: All calls of a run over the timed one, above which something was compiled among them: of two on a GPU it is 2.
+COMPILED = 3
+
 
 @dataclass(frozen=True)
 class Run:
@@ -20,7 +23,8 @@ def calibrated(sizes, slice_s, run):
     sizes: numbers of pairs, ascending. run: gives the Run of a number of pairs, or None where the tool fails on them.
     Behind a size that fits, the next one is the largest that would fit if time grew as the pairs do: calls on few pairs
     mostly show what a call costs besides. From one that does not fit it goes back a size. A run that does not lead to
-    more pairs is made again: a tool may compile for a size when it first meets it, and a host may pause.
+    more pairs is made again: a tool may compile for a size when it first meets it, and a host may pause. All pairs
+    within the slice are run once: there are no more to find, and a GPU's tool takes half a minute to try them.
     """
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 
@@ -29,9 +33,12 @@ def calibrated(sizes, slice_s, run):
             return at
         return max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
 
+    def tells_all(found):
+        return at == len(sizes) - 1 and found.run_s <= slice_s and found.all_s <= COMPILED * found.run_s
+
     while fitting < at < over:
         found = run(sizes[at])
-        if found and next_behind(found) == at:
+        if found and next_behind(found) == at and not tells_all(found):
             found = min(found, run(sizes[at]) or found, key=lambda one: one.run_s)
         if found:
             runs[sizes[at]] = found
