@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: All calls of a run over the timed one, above which something was compiled among them: of two on a GPU it is 2.
-COMPILED = 3
+#: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it. A
+#: first call takes memory, some tenths of a second for ten million pairs; a kernel takes a second or more.
+COMPILED_S = 1
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def calibrated(sizes, slice_s, run):
         return max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
 
     def tells_all(found):
-        return at == len(sizes) - 1 and found.run_s <= slice_s and found.all_s <= COMPILED * found.run_s
+        return at == len(sizes) - 1 and found.run_s <= slice_s and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
         found = run(sizes[at])
