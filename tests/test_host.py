@@ -36,7 +36,7 @@ def test_a_hosts_id_is_of_its_processor_cores_and_gpus(monkeypatch):
     monkeypatch.setattr(host, "gpus", lambda: found)
     for cards, prefix in ((0, ""), (1, "nvidia-h200-"), (2, "2x-nvidia-h200-")):
         found[:] = [{"name": "NVIDIA H200"}] * cards
-        assert host.host_id().startswith(f"{prefix}intel-xeon-gold-6240")
+        assert host.host_id() == f"{prefix}intel-xeon-gold-6240-4c"
     found.clear()
     monkeypatch.setattr(host, "cpu_name", lambda: "AMD EPYC 7763 64-Core Processor")
     assert host.host_id() == "amd-epyc-7763-64-core-4c"
@@ -47,6 +47,8 @@ def test_a_hosts_id_is_of_its_processor_cores_and_gpus(monkeypatch):
 def test_a_named_host_has_a_letter_or_digit(monkeypatch, capsys):
     monkeypatch.setenv(host.HOST_VARIABLE, "Node Type/7 ")
     assert host.host_id() == "node-type-7"
+    monkeypatch.setenv(host.HOST_VARIABLE, "cpu-node@lab")
+    assert host.host_id() == "cpu-node-lab", "what is left out of a processor's name stays in a host's"
     monkeypatch.setenv(host.HOST_VARIABLE, "///")
     message = "error: WAVEBENCH_HOST must hold a letter or digit of the host's name, not '///'\n"
     for command, arguments in ((main, ["host"]), (plan.main, [])):

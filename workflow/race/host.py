@@ -75,7 +75,8 @@ def host_id():
     named = named_id()
     if named:
         return named
-    parts = [f"{cpu_name()} {usable_cores()}c"]
+    noise = r"\((R|TM|C)\)|\bCPU\b|\bProcessor\b|@\s*[\d.]+\s*[GM]Hz"
+    parts = [re.sub(noise, " ", cpu_name(), flags=re.IGNORECASE), f"{usable_cores()}c"]
     found = gpus()
     if found:
         count = f"{len(found)}x " if len(found) > 1 else ""
@@ -84,7 +85,6 @@ def host_id():
 
 
 def _slug(text):
-    text = re.sub(r"\((R|TM|C)\)|\bCPU\b|\bProcessor\b|@.*$", " ", text, flags=re.IGNORECASE)
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
 
 
