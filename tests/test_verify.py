@@ -143,8 +143,15 @@ def test_exact_scores_take_so_long_and_go_on_another_time(tmp_path, monkeypatch)
     assert (np.load(oracle.exact_scores(pairs, Edit(), tmp_path, "other")[0]) == whole).all(), "no limit"
 
 
-def test_of_many_noisy_pairs_the_wavefront_kernel_confirms_some(tmp_path, monkeypatch):
-    pairs, penalties, used, replaced = random_pairs(200, 40), Affine(4, 6, 2), [], {}
+@pytest.mark.parametrize(
+    ("penalties", "plain", "told"),
+    [
+        (Affine(4, 6, 2), "wfa", r"affine\(4,6,2\) costs \d+ by the wavefront kernel"),
+        (Edit(), "bpm", r"edit costs \d+ by the bit-parallel kernel"),
+    ],
+)
+def test_of_many_pairs_the_plain_kernel_confirms_some(tmp_path, monkeypatch, penalties, plain, told):
+    pairs, used, replaced = random_pairs(200, 40), [], {}
 
     def watched(some, penalties, algorithm, **asked):
         result = align(some, penalties, algorithm=algorithm, **asked)
@@ -154,14 +161,14 @@ def test_of_many_noisy_pairs_the_wavefront_kernel_confirms_some(tmp_path, monkey
         return result
 
     monkeypatch.setattr(oracle, "align", watched)
-    monkeypatch.setattr(oracle, "WAVEFRONT_SECONDS", 0)
+    monkeypatch.setattr(oracle, "PLAIN_SECONDS", -1)
     scores = np.load(oracle.exact_scores(pairs, penalties, tmp_path, "right")[0])
-    assert (scores == align(pairs, penalties, device="cpu", algorithm="wfa").scores).all()
-    assert used == [("auto", 200), ("wfa", 13)]
+    assert (scores == align(pairs, penalties, device="cpu", algorithm=plain).scores).all()
+    assert used == [("auto", 200), (plain, 13)]
     replaced[32] = NO_SCORE
     assert np.load(oracle.exact_scores(pairs, penalties, tmp_path, "unanswered")[0])[32] == NO_SCORE
     replaced[32] = scores[32] + 1
-    with pytest.raises(oracle.OracleError, match=r"pair 32: affine\(4,6,2\) costs \d+ by the wavefront kernel, not"):
+    with pytest.raises(oracle.OracleError, match=f"pair 32: {told}, not"):
         oracle.exact_scores(pairs, penalties, tmp_path, "wrong")
 
 

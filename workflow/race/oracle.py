@@ -1,9 +1,9 @@
 """Exact scores to verify against: one aligner for all pairs, a second, unlike it, on a sample and in case of doubt.
 
-Edit distance: Myers' bit-parallel kernel for all pairs; gap-affine: the wavefront kernel for as many as it does in
-half a minute, then the fastest kernel, and the wavefront kernel for every 16th pair: for millions of noisy pairs it
-takes minutes. The second opinion is the plain O(nm) dynamic programming below, which shares no code with any (thesis
-Eq. 2): on pairs spread over the batch, and on pairs that a tool fails, before the tool is blamed.
+Edit distance: Myers' bit-parallel kernel, gap-affine: the wavefront kernel, for as many pairs as it does in ten
+seconds; then the fastest kernel, and the other for every 16th pair, as it takes a minute for millions of pairs of 1000
+letters, minutes for noisy ones. The second opinion is the plain O(nm) dynamic programming below, which shares no code
+with any (thesis Eq. 2): on pairs spread over the batch, and on pairs that a tool fails, before the tool is blamed.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 import wfa_kernels
-from wfa_kernels import Edit, align
+from wfa_kernels import Affine, Edit, align
 from wfa_kernels.result import NO_SCORE
 
 #: Cells of the second opinion's sample: some seconds of plain dynamic programming.
@@ -26,8 +26,10 @@ SAMPLE_CELLS = 4e8
 SAMPLE_PAIRS = 2000
 #: Bases that are aligned between two looks at the clock.
 CHUNK_BASES = 1 << 25
-#: Seconds of the wavefront kernel for gap-affine scores, after which it computes every SPREAD-th pair only.
-WAVEFRONT_SECONDS = 30
+#: What computes scores, and its name in messages; it is simpler than the fastest kernel, which many tools here are.
+PLAIN = {Edit: ("bpm", "bit-parallel"), Affine: ("wfa", "wavefront")}
+#: Seconds of that kernel, after which it computes every SPREAD-th pair only.
+PLAIN_SECONDS = 10
 SPREAD = 16
 #: At most so many of the pairs that a tool fails are judged again.
 FAILING_PAIRS = 100
@@ -69,27 +71,26 @@ def _compute(pairs, penalties, scores, done, deadline):
     begun, first = time.monotonic(), done
     while done < len(pairs) and (done == first or time.monotonic() < deadline):
         stop = max(done + 1, int(np.searchsorted(ends, ends[done] + CHUNK_BASES, side="right")) - 1)
-        algorithm = "bpm" if isinstance(penalties, Edit) else "wfa"
-        if algorithm == "wfa" and time.monotonic() - begun > WAVEFRONT_SECONDS:
-            algorithm = "auto"
-        chunk = pairs[done:stop]
+        plain, chunk = time.monotonic() - begun <= PLAIN_SECONDS, pairs[done:stop]
+        algorithm = PLAIN[type(penalties)][0] if plain else "auto"
         scores[done:stop] = align(chunk, penalties, device="cpu", algorithm=algorithm).scores
-        if algorithm == "auto":
-            _compare_wavefront(chunk, penalties, scores[done:stop], done)
+        if not plain:
+            _compare_plain(chunk, penalties, scores[done:stop], done)
         done = stop
     return done
 
 
-def _compare_wavefront(pairs, penalties, scores, first):
-    """Raise OracleError where the wavefront kernel has another score for one of every SPREAD pairs.
+def _compare_plain(pairs, penalties, scores, first):
+    """Raise OracleError where the plain kernel has another score for one of every SPREAD pairs.
 
     first: number of the first pair. Where a kernel has no answer nothing is compared.
     """
+    algorithm, name = PLAIN[type(penalties)]
     rows = np.arange(0, len(pairs), SPREAD)
-    found = align(pairs.take(rows), penalties, device="cpu", algorithm="wfa").scores
+    found = align(pairs.take(rows), penalties, device="cpu", algorithm=algorithm).scores
     for i, other in zip(rows.tolist(), found.tolist(), strict=True):
         if NO_SCORE not in (other, scores[i]) and other != scores[i]:
-            raise OracleError(f"pair {first + i}: {penalties} costs {other} by the wavefront kernel, not {scores[i]}")
+            raise OracleError(f"pair {first + i}: {penalties} costs {other} by the {name} kernel, not {scores[i]}")
 
 
 @contextlib.contextmanager
