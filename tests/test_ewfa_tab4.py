@@ -40,7 +40,9 @@ def test_times_are_scaled_and_the_least_of_each_column_is_bold(make):
     assert first[0] == "recorded: h200-16c · lite"
     assert first[2:4] == ["0.100 s ±10 % · 1M of 10M pairs", "**0.500 s ±10 %** · 1M of 10M pairs"]
     assert second[2:4] == ["**0.0800 s ±10 %** · 1M of 10M pairs", "0.600 s ±10 % · 1M of 10M pairs"]
-    assert "<b>0.500 s ±10 %</b>" in Path(f"{out}.html").read_text()
+    page = Path(f"{out}.html").read_text()
+    assert "<b>0.500 s ±10 %</b>" in page and '<table class="ranked">' in page
+    assert ".wb table.ranked tr.ours td.v { font-weight: 400; }" in page
     row = next(r for r in read_csv(f"{out}.csv") if r["threads_per_block"] == "64" and r["status"] == "ok")
     assert (row["kernel_s"], row["time_s"], row["least_kernel"], row["least_time"]) == ("0.08", "0.6", "true", "false")
 

@@ -33,6 +33,7 @@ STYLE = """
 .wb tr.paper > td { background: #faf7ee; }
 .wb tr.ours > td { background: #eef5fb; }
 .wb tr.ours td.v { font-weight: 600; }
+.wb table.ranked tr.ours td.v { font-weight: 400; }
 .wb td:first-child { min-width: 8.5em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
 .wb .ci { font-weight: 400; font-size: 11px; }

@@ -121,5 +121,7 @@ def article(table):
     for line in table.lines:
         kind = f' class="{line.kind}"' if line.kind else ""
         body += f"<tr{kind}>{''.join(cell.html for cell in line.cells)}</tr>"
-    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    # Where the best stand out, nothing else is bold.
+    ranked = ' class="ranked"' if any(cell.best for line in table.lines for cell in line.cells) else ""
+    whole = f"<table{ranked}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return wrap(table.id, table.title, table.caption, whole, table.notes) + "</article>"
