@@ -94,6 +94,19 @@ def test_a_stale_or_invalid_race_is_shown_only_for_want_of_another_and_marked(ma
     assert fast(out)["gcups_end_to_end"]["note"] == "stale" and "**stale**" in Path(f"{out}.md").read_text()
 
 
+def test_a_higher_rate_that_is_not_shown_for_its_doubts_has_a_note(make):
+    stale = [race("uniform_1000_e2", 0.005, quantity=quantity, stale=True)
+             for quantity in ("time_end_to_end_pinned", "time_kernel")]  # fmt: skip
+    fresh = [race("uniform_1000_e5", 0.02), race("uniform_1000_e5", 0.001, quantity="time_kernel")]
+    told = (
+        "Higher, but not shown for their doubts: wavebench, fast design (GPU), full alignment, on h200-16c: "
+        "2000 end to end (1000 nt e = 2 %, stale).\n"
+    )
+    assert told in Path(f"{make(*stale, *fresh)}.md").read_text()
+    for alone in (stale, fresh):
+        assert "Higher" not in Path(f"{make(*alone)}.md").read_text()
+
+
 def test_a_cpu_tool_has_the_best_of_its_threads_and_no_kernel_rate(make):
     one = {"tool": "wavebench-bpm", "variant": "cpu", "gpu": "", "quantity": "time_end_to_end"}
     out = make(race("uniform_1000_e2", 2.0, **one), race("uniform_1000_e2", 0.5, threads=16, **one))

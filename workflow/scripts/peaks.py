@@ -41,13 +41,16 @@ class Peak:
 class Standing:
     """A tool at one scope on one host. lines: of the table, one a number of threads. end_to_end, kernel: Peaks or None.
 
-    why: the reason for having no end-to-end rate, "" with one.
+    why: the reason for having no end-to-end rate, "" with one. faster_end_to_end, faster_kernel: the Peak of a higher
+    rate that came behind for its doubts, or None.
     """
 
     lines: list
     end_to_end: Peak | None
     kernel: Peak | None
     why: str
+    faster_end_to_end: Peak | None = None
+    faster_kernel: Peak | None = None
 
     @property
     def line(self):
@@ -68,11 +71,18 @@ def _standing(lines):
     counted = [(line, cell) for line in lines for cell in line.cells if cell.gcups and not cell.struck]
     whole = [Peak(line, cell, cell.record) for line, cell in counted]
     kernel = [Peak(line, cell, cell.kernel) for line, cell in counted if cell.kernel]
-    return Standing(lines, _best(whole), _best(kernel), "" if whole else _why(lines))
+    why = "" if whole else _why(lines)
+    return Standing(lines, _best(whole), _best(kernel), why, _faster(whole), _faster(kernel))
 
 
 def _best(peaks):
     return max(peaks, key=lambda peak: peak.rank, default=None)
+
+
+def _faster(peaks):
+    """The Peak of the highest rate where the best one's is lower, else None."""
+    fastest = max(peaks, key=lambda peak: peak.gcups, default=None)
+    return fastest if fastest and fastest.gcups > _best(peaks).gcups else None
 
 
 def _why(lines):
