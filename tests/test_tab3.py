@@ -49,6 +49,7 @@ def test_the_thesis_and_the_external_columns(make):
     assert body["1000 nt e = 10 %"] == ["1.928 s", "2.9 s", "2.103 s", "0.96 s · 2M of 10M pairs"]
     assert len(body) == 9
     text = Path(f"{out}.md").read_text()
+    assert "n of 10M pairs: fewer were timed, and the time is scaled" in text and "kernels: the rate of" in text
     assert "No GPU has raced thesis Tab 1 yet." in text and "This host has no column: no GPU." in text
     assert text.count("equals the eWFA-GPU full-alignment row of thesis Tab 1") == 1
 

@@ -23,9 +23,10 @@ PAPER_ROW = "eWFA-GPU (full alignment, GPU)"
 #: The rows of thesis Tab 1 that the columns of ours are.
 OURS = tuple(Row("", TOOL_NAMES[tool], "", "GPU", "cigar", tool) for tool in (thesis_tab1.PAPER, thesis_tab1.FAST))
 NOTE = (
-    "Of ours: medians of a race, ± the larger side of the 95 % interval, scaled to 10M pairs where fewer were timed; "
-    "pageable: from ordinary arrays; stale: measured with other sources; older way of measuring: by another procedure "
-    "than today's; race invalid: its twins ran unevenly."
+    "n of 10M pairs: fewer were timed, and the time is scaled. Of ours: medians of a race, ± the larger side of the "
+    "95 % interval; kernels: the rate of the GPU's kernels alone, cells of the full matrices, computed or not, over "
+    "the time during which one of them ran; pageable: from ordinary arrays; stale: measured with other sources; older "
+    "way of measuring: by another procedure than today's; race invalid: its twins ran unevenly."
 )
 ORIGINAL = Row("", "eWFA-GPU", PAPER_ROW, "GPU", "cigar", "ewfa-gpu")
 
