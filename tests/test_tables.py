@@ -39,6 +39,14 @@ def test_paper_values_stand_in_their_cells(make):
     assert "| GASAL2 | thesis | GPU | 1.206 s |" in markdown
 
 
+def test_doubts_about_the_papers_values_and_its_words_stand_under_the_table(make):
+    text = Path(f"{make('thesis_tab1', [])}.md").read_text()
+    assert text.count("read as NVBIO.BPM") == 1 and "\n- thesis, NVBio BPM: row label reads only 'GPU'" in text
+    assert "\n- thesis: n/a: not available\n" in text
+    text = Path(f"{make('thesis_tab8', [])}.md").read_text()
+    assert "\n- thesis, GASAL2 (100M x 150bp e=2%): the block label before this row reads CPU" in text
+
+
 def test_a_measured_time_is_scaled_to_the_papers_count(make):
     out = make("thesis_tab1", [measurement(median_s=0.5, ci_low_s=0.49, ci_high_s=0.52, pairs=20_000)])
     (cell,) = cells(out, tool="edlib", source="here", dataset="uniform_150_e5", scope="cigar")

@@ -10,7 +10,7 @@ from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
 from workflow.scripts.table import PACKED, Cell, Line, Table
-from workflow.scripts.table_notes import notes
+from workflow.scripts.table_notes import notes, printed
 from workflow.scripts.tools import tool_id
 
 #: The one time a cell of the table shows, the first of these that a race has.
@@ -50,7 +50,7 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
     told = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
-    told += [*table_floor.notes(lines, bandwidths), *notes(lines), *left_out, *unraced]
+    told += [*printed(layout.paper, lines), *table_floor.notes(lines, bandwidths), *notes(lines), *left_out, *unraced]
     return Table(layout, lines, told)
 
 
@@ -142,13 +142,13 @@ def _paper_line(layout, row, values):
     for column in layout.columns:
         printed = values.get((row.paper_row, column.paper_column), {})
         time, recall = printed.get("time"), printed.get("recall")
-        cell = Cell(column, pairs=column.pairs)
+        cell = Cell(column, pairs=column.pairs, note=time.note if time else "")
         if time is None:
             cell.short, cell.reason = "not in the paper", f"{layout.paper} has no such column"
         elif time.seconds is None:
             cell.short, cell.reason = time.value, time.note or f"{layout.paper} prints {time.value!r}"
         else:
-            cell.time_s, cell.note = time.seconds, time.note
+            cell.time_s = time.seconds
         if recall is not None:
             cell.recall = None if recall.number is None else recall.number / 100
             cell.recall_word = "" if recall.number is not None else recall.value

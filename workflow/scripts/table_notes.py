@@ -2,6 +2,28 @@
 
 import json
 
+from workflow.scripts.papers import WORDS
+
+
+def printed(paper, lines):
+    """Sentences on the paper's own values: each doubt once with its rows, and columns where not all; its words.
+
+    paper: its name. lines: of a table.Table.
+    """
+    doubts, words = {}, {}
+    for line in lines:
+        for cell in line.cells if line.source == "paper" else ():
+            words |= {word: None for word in (cell.short, cell.recall_word) if word in WORDS}
+            if cell.note:
+                doubts.setdefault(cell.note, {}).setdefault(line.row.label, []).append(cell.column.paper_column)
+    everywhere = {cell.column.paper_column for line in lines for cell in line.cells}
+    for doubt, rows in doubts.items():
+        columns = dict.fromkeys(column for of_row in rows.values() for column in of_row)
+        where = "" if columns.keys() == everywhere else f" ({', '.join(columns)})"
+        yield f"{paper}, {', '.join(rows)}{where}: {doubt}"
+    if words:
+        yield f"{paper}: {'; '.join(f'{word}: {WORDS[word]}' for word in words)}"
+
 
 def notes(lines):
     """Every reason for a missing time once, and what the races themselves had to say. lines: of a table.Table."""
