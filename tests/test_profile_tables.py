@@ -212,6 +212,20 @@ def test_the_figure_has_a_bar_for_every_span_and_says_where_it_is_from():
     check_text(figure)
 
 
+def test_a_number_stands_where_no_other_bar_of_its_lane_lies():
+    content = synthetic_profiles.timeline()
+    spans = [(1, 0.0, 0.4), (2, 0.3, 0.6), (11, 0.96, 1.0), (3, 0.7, 0.735), (4, 0.65, 0.76)]
+    content["designs"] = [
+        {"design": "paper", "seconds": 1e-3, "calls": 1, "spans": [
+            {"part": "time_kernel", "batch": number - 1, "begin_s": begin / 1e3, "end_s": end / 1e3}
+            for number, begin, end in spans
+        ]}
+    ]  # fmt: skip
+    (axes,) = shown(content).axes
+    places = {text.get_text(): round(text.get_position()[0], 4) for text in axes.texts}
+    assert places == {"1": 0.15, "2": 0.5, "4": 0.675}
+
+
 def test_a_figure_of_this_host_and_one_without_any(tmp_path):
     figure = shown(synthetic_profiles.timeline(host="here-2c"))
     assert "this host: here-2c" in words(figure) and "Not profiled" not in words(figure)

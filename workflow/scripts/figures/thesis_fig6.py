@@ -1,5 +1,7 @@
 """thesis Fig 6 (ewfa Fig 4): copies and kernels of batches over time, from the GPU's events of one call a design."""
 
+import itertools
+
 import click
 
 from workflow.scripts import plotting, profiles
@@ -14,8 +16,9 @@ LANES = {
 }
 DESIGNS = {"fast": "our fast design", "paper": "the papers' design"}
 PANEL_INCHES = 1.5
-#: Part of a lane's height, and of the axis' length from which on a bar has its batch's number inside.
-BAR_HEIGHT, NUMBERED = 0.72, 0.035
+#: Part of a lane's height; parts of the axis' length from which on a bar has its batch's number of one, two or three
+#: digits inside, where no other bar of its lane lies over it.
+BAR_HEIGHT, NUMBERED = 0.72, (0.035, 0.05, 0.065)
 
 
 def draw(hosts, here):
@@ -45,8 +48,10 @@ def _panel(axes, profile, design, whole):
         y, left, width = lanes.index(span["part"]), span["begin_s"] * 1e3, (span["end_s"] - span["begin_s"]) * 1e3
         axes.barh(y, width, BAR_HEIGHT, left=left, color=color, alpha=1.0 if span["batch"] % 2 else 0.55,
                   edgecolor=plotting.BLACK, linewidth=0.3)  # fmt: skip
-        if width > NUMBERED * whole:
-            axes.text(left + width / 2, y, str(span["batch"] + 1), fontsize=7, ha="center", va="center")
+        begin, end = _alone(span, [other for other in spans if other["part"] == span["part"]])
+        number = str(span["batch"] + 1)
+        if (end - begin) * 1e3 > NUMBERED[min(len(number), 3) - 1] * whole:
+            axes.text((begin + end) / 2 * 1e3, y, number, fontsize=7, ha="center", va="center")
     axes.set_yticks(range(len(lanes)), [LANES[part][0] for part in lanes])
     axes.invert_yaxis()
     axes.tick_params(labelbottom=True)
@@ -61,6 +66,15 @@ def _panel(axes, profile, design, whole):
         profile.doubt,
     ]
     axes.set_title("\n".join(filter(None, told)), fontsize=7.5, loc="left")
+
+
+def _alone(span, lane):
+    """(begin, end) in seconds of the first part of a span during which no other of its lane goes on; empty without."""
+    times = sorted({span["begin_s"], span["end_s"], *(other[key] for other in lane for key in ("begin_s", "end_s"))})
+    for begin, end in itertools.pairwise(t for t in times if span["begin_s"] <= t <= span["end_s"]):
+        if all(other is span or other["end_s"] <= begin or end <= other["begin_s"] for other in lane):
+            return begin, end
+    return span["begin_s"], span["begin_s"]
 
 
 @click.command(help=__doc__)
