@@ -146,6 +146,7 @@ def test_the_floor_is_the_letters_over_the_bandwidth_of_the_host_card(make, tmp_
 @pytest.mark.parametrize(("bytes_in", "bytes_out", "told"), [
     (3_000_000, 1_000_000, "1.67 × own floor"),  # 60 us in at 50 GB/s
     (1_000_000, 2_000_000, "1.25 × own floor"),  # 80 us out at 25 GB/s
+    (5_500_000, 2_000_000, "0.909 × own floor"),  # 110 us in at 50 GB/s
     (None, 2_000_000, ""),
     (None, None, ""),
 ])  # fmt: skip
@@ -160,6 +161,7 @@ def test_packed_input_stands_beside_its_own_bytes_on_the_wire(make, tmp_path, by
     (row,) = [line for line in text.splitlines() if thesis_tab1.PACKED_LABEL in line and "| 0.0500 s ±" in line]
     assert row.count("floor") == bool(told) and told in row
     assert ("- Own floor: " in text) == ("(25 GB/s on h200)" in text) == bool(told)
+    assert ("the wire was faster in the race" in text) == told.startswith("0.")
     without = Path(f"{make('thesis_tab1', [ours])}.md").read_text()
     assert "× own floor" not in without and "- Own floor: " not in without
 

@@ -92,7 +92,7 @@ def line(row_, source, host, columns, wires, has_gpu):
 
 def notes(lines, known):
     """Sentences on the floors that the lines of a table show or are compared with; known: the Bandwidths."""
-    inward, outward = {}, {}
+    inward, outward, below = {}, {}, ""
     for line_ in lines:
         for cell in line_.cells:
             if cell.floor_s or (line_.row.tool == FLOOR and cell.time_s):
@@ -100,6 +100,8 @@ def notes(lines, known):
                 inward.setdefault(line_.host, []).append(its_wire.inward)
                 if cell.floor_s and line_.row.input == "packed2":
                     outward.setdefault(line_.host, []).append(its_wire.outward)
+                    if cell.time_s < cell.floor_s:
+                        below = " Less than 1 of it: the wire was faster in the race than in the copies before it."
     if inward:
         yield (
             "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before "
@@ -111,7 +113,7 @@ def notes(lines, known):
         yield (
             "Own floor: of input packed beforehand, the bytes that cross the wire to the GPU over that bandwidth, or "
             f"those that come back over the bandwidth to page-locked memory ({_on_hosts(outward)}), whichever takes "
-            "longer."
+            f"longer.{below}"
         )
 
 
