@@ -5,7 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.synthetic_pairs import random_pairs
+from wfa_kernels import Affine, Edit
+from workflow.aligners import Job
 from workflow.race import race as one_race
+from workflow.race.cells import Key, Record
 from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
@@ -126,3 +130,31 @@ def test_what_exact_scores_took_is_counted(arena, monkeypatch):
     monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
     _, card, _ = arena(["steady", "honest"], twin="steady", **lane)
     assert card["round_seconds"] == {"cpu": 1 / 8}
+
+
+def test_of_each_objective_as_many_exact_scores_are_asked_for_as_its_cells_run(monkeypatch, tmp_path):
+    """Edit distance of all pairs, for a tool that runs some thousand, took what gap-affine scores had need of."""
+    passed, asked = [0.0], []
+
+    def scores(pairs, penalties, folder, key, seconds):
+        asked.append((penalties, len(pairs), seconds))
+        passed[0] += 4
+        return f"{penalties}-{len(pairs)}", len(pairs)
+
+    monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+    monkeypatch.setattr(one_race.oracle, "exact_scores", scores)
+    edit, affine = SimpleNamespace(objective=lambda job: Edit()), SimpleNamespace(objective=lambda job: job.penalties)
+    race = object.__new__(one_race.Race)
+    race.plan = SimpleNamespace(penalties=Affine(4, 6, 2))
+    race.conductor = SimpleNamespace(
+        adapters={"edit": edit, "affine": affine, "dead": edit}, oracle_folder=tmp_path,
+        job=lambda scope: Job(scope, Affine(4, 6, 2)),
+    )  # fmt: skip
+    race.pairs, race.dataset_hash, race.exact, race.confirmed = random_pairs(40, 20), "hash", {}, {}
+    cells = {Key("edit", "cigar", 1, 3): Record(), Key("affine", "score", 1, 30): Record()}
+    race._find_exact_scores({**cells, Key("dead", "cigar", 1, 40): Record(status="crashed")})
+    assert asked == [(Edit(), 3, 60), (Affine(4, 6, 2), 30, 116)]
+    assert race.exact == {"edit": "edit-3", "affine(4,6,2)": "affine(4,6,2)-30"} and race.confirmed["edit"] == 3
+    asked.clear()
+    race._find_exact_scores({Key("edit", "cigar", 1, 7): Record()})
+    assert [pairs for _, pairs, _ in asked] == [7, 7], "its CIGARs are scored under the experiment's penalties, too"

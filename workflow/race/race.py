@@ -221,18 +221,24 @@ class Race:
         return run
 
     def _find_exact_scores(self, records):
-        """Exact scores of the pairs of these cells, under every objective that is verified."""
-        most = max((k.n for k, r in records.items() if r.status == "ok"), default=0)
-        objectives = {str(self.plan.penalties): self.plan.penalties}
-        for key, record in records.items():
-            if record.status == "ok":
-                objective = self._objective(key)
-                objectives[str(objective)] = objective
-        for name, penalties in objectives.items():
+        """Exact scores of the pairs of these cells, under every objective that is verified: of as many pairs as a cell
+        under it runs, and under the experiment's penalties, by which CIGARs are scored besides, as any cell does.
+
+        Those of few pairs come first; what they leave of the time is for the others.
+        """
+        live = [key for key, record in records.items() if record.status == "ok"]
+        most = {self.plan.penalties: max((key.n for key in live), default=0)}
+        for key in live:
+            objective = self._objective(key)
+            most[objective] = max(key.n, most.get(objective, 0))
+        left_s = EXACT_SECONDS
+        for done, (penalties, n) in enumerate(sorted(most.items(), key=lambda item: item[1])):
+            name, begin = str(penalties), time.monotonic()
             self.exact[name], self.confirmed[name] = oracle.exact_scores(
-                self.pairs[:most], penalties, self.conductor.oracle_folder, self.dataset_hash,
-                seconds=EXACT_SECONDS / len(objectives),
+                self.pairs[:n], penalties, self.conductor.oracle_folder, self.dataset_hash,
+                seconds=max(0, left_s / (len(most) - done)),
             )  # fmt: skip
+            left_s -= time.monotonic() - begin
 
     def _objective(self, key):
         return self.conductor.adapters[key.tool].objective(self.conductor.job(key.scope))
