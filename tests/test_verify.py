@@ -124,6 +124,7 @@ def test_judges_in_chunks_as_it_would_at_once(monkeypatch, threads):
     )
     parts = verify(pairs, result, Affine(4, 6, 2), exact, Affine(4, 6, 2), exact, first=100, threads=threads)
     assert parts == whole and max(sizes) == (7, 7)
+    assert len(sizes) == 5, "under the same penalties CIGARs are scored once"
     assert [number for number, _ in parts.failing] == [100, 106, 107, 129]
     assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)
 

@@ -107,7 +107,8 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, 
         judged |= answered & (costs != result.scores)
     verdict = Verdict(len(pairs), int(answered.sum()), int(judged.sum()), int(right.sum()), refused=result.refused())
     if affine is not None and result.cigars is not None:
-        affine_costs = cigar_costs(pairs, result, affine.triple)
+        alike = affine.triple == objective.triple
+        affine_costs = costs if alike else cigar_costs(pairs, result, affine.triple)
         valid = affine_costs != INVALID
         affine_judged = answered & ((exact_affine != NO_SCORE) | ~valid)
         verdict.affine_judged = int(affine_judged.sum())
