@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.synthetic_pairs import random_pairs
-from wfa_kernels import Edit
+from wfa_kernels import Edit, PairBatch
 from workflow.aligners import Adapter, Job
 from workflow.race import canary, planning, provenance, statistics, team, worker
 from workflow.race.__main__ import main
@@ -326,8 +326,53 @@ def test_a_first_call_takes_pairs_of_the_data_set_that_is_open(tmp_path, monkeyp
         if tool == "first":
             team.open(tmp_path / "small.arrow")
     assert [len(pairs) for pairs in taken] == [8, 8] and team.own.tools == {"first", "second"}
-    assert np.shares_memory(taken[1].pattern, team.own.pairs.pattern)
-    assert not np.shares_memory(taken[0].pattern, team.own.pairs.pattern)
+    assert all(np.shares_memory(pairs.pattern, team.own.pairs.pattern) for pairs in taken)
+
+
+def test_a_data_set_is_mapped_once_for_all_shards_of_a_first_call(tmp_path, monkeypatch):
+    """Each mapping looks at all its offsets: of many pairs that takes a second, and memory."""
+
+    class Noting(Adapter):
+        def prepare(self, pairs, job):
+            self.pairs = pairs
+
+        def run(self):
+            pass
+
+    def mapped(path):
+        with open(tmp_path / "mapped", "a") as file:
+            file.write(f"{path.name} ")
+        return PairBatch.from_arrow(path)
+
+    few, more = tmp_path / "few.arrow", tmp_path / "more.arrow"
+    random_pairs(20, 30).to_arrow(few)
+    random_pairs(40, 30).to_arrow(more)
+    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
+    monkeypatch.setattr(worker.Shard, "release", lambda shard: None)
+    monkeypatch.setattr(worker, "PairBatch", SimpleNamespace(from_arrow=mapped))
+    team = worker.Team(3, 1)
+    try:
+        team.warm_up("noting", [Job("score", Edit())], few)
+        team.open(few)
+        assert (tmp_path / "mapped").read_text() == "few.arrow "
+        team.prepare("cell", "noting", Job("score", Edit()), 20, 3)
+        team.open(more)
+        assert (tmp_path / "mapped").read_text() == "few.arrow " + 3 * "more.arrow "
+        assert team.own.cells == {} and len(team.own.pairs) == 40
+    finally:
+        for process in team.forked:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_are_contiguous_parts_of_all_pairs(shards):
+    pairs = random_pairs(50, 40)[7:47]
+    bounds = worker.shard_bounds(pairs, shards)
+    assert bounds[0][0] == 0 and bounds[-1][1] == 40 and len(bounds) == shards
+    assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
+    bases = [int(pairs[a:b].pattern_lengths.sum() + pairs[a:b].text_lengths.sum()) for a, b in bounds]
+    assert max(bases) - min(bases) <= 4 * 40
 
 
 def test_a_first_call_tells_whether_it_compiled(tmp_path):

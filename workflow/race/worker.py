@@ -61,6 +61,8 @@ def fresh_adapter(tool, threads):
 
 def shard_bounds(pairs, shards):
     """Contiguous [start, stop) ranges of about equal bases, one a shard; some may be empty."""
+    if shards == 1:  # of 100M pairs the sums below take two seconds
+        return [(0, len(pairs))]
     ends = pairs.pattern_offsets - pairs.pattern_offsets[0] + pairs.text_offsets - pairs.text_offsets[0]
     cuts = np.searchsorted(ends, np.linspace(0, ends[-1], shards + 1))
     cuts[0], cuts[-1] = 0, len(pairs)
@@ -80,8 +82,9 @@ class Shard:
         self.path, self.pairs, self.cells = None, None, {}
 
     def open(self, path):
-        """Map a data set and forget the cells of the one before."""
-        self.path, self.pairs = path, PairBatch.from_arrow(path)
+        """Map a data set, where it is not mapped already, and forget the cells of the one before."""
+        if self.path != path:
+            self.path, self.pairs = path, PairBatch.from_arrow(path)
         self.clear()
 
     def first_call(self, tool, job, pairs):
@@ -198,8 +201,11 @@ class Team:
         compiled: Numba compiled kernels in that run; else they came from its cache on disk or an earlier scope, or the
         tool has none.
         """
-        opened = self.own.pairs if self.own.path == path else PairBatch.from_arrow(path)
-        pairs = opened[:WARM_UP_PAIRS]  # of the same mapping: tools that share data are not to bring it anew
+        if self.own.path != path:
+            # Mapped by the leader alone, for those forked after it: to look at all offsets of 100M pairs takes each of
+            # them a second and, for a moment, 0.8 GB.
+            self.own.open(path)
+        pairs = self.own.pairs[:WARM_UP_PAIRS]  # of the same mapping: tools that share data are not to bring it anew
         took = {job.scope: self.own.first_call(tool, job, pairs) for job in jobs}
         if not self.forked:
             self._fork()
