@@ -129,6 +129,18 @@ def test_judges_in_chunks_as_it_would_at_once(monkeypatch, threads):
     assert (parts.pairs, parts.judged, parts.native_right, parts.affine_right) == (30, 29, 25, 29)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_of_very_many_failing_pairs_the_first_are_listed(monkeypatch, threads):
+    pairs = random_pairs(30, 40)
+    result = align(pairs, Edit(), device="cpu")
+    exact = result.scores + 1
+    monkeypatch.setattr(verification, "CHUNK_PAIRS", 4)
+    monkeypatch.setattr(verification, "MOST_LISTED", 10)
+    verdict = verify(pairs, result, Edit(), exact, threads=threads)
+    assert (verdict.judged, verdict.native_right) == (30, 0) and [i for i, _ in verdict.failing] == list(range(10))
+    assert len(verdict.add(verify(pairs, result, Edit(), exact, first=30)).failing) == 10, "of shards together, too"
+
+
 def test_exact_scores_take_so_long_and_go_on_another_time(tmp_path, monkeypatch):
     pairs = random_pairs(30, 40)
     monkeypatch.setattr(oracle, "CHUNK_BASES", 7 * 80)

@@ -47,7 +47,7 @@ SCHEMA = pa.schema(
         ("coverage", pa.float64()),
         ("refused", pa.string()),  # JSON {status name: pairs}
         ("verified", pa.int64()),  # pairs checked
-        ("failing_pairs", pa.string()),  # JSON list of every failing pair: [number, why]
+        ("failing_pairs", pa.string()),  # JSON list of every failing pair, the first million at most: [number, why]
         ("output_hash", pa.string()),
         ("jit_s", pa.float64()),  # first call on a few pairs: compilation, where jit_compiled
         ("jit_compiled", pa.bool_()),  # Numba compiled kernels in it, instead of reading them from its cache on disk

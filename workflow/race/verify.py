@@ -12,6 +12,8 @@ from wfa_kernels.result import NO_SCORE, OK, AlignmentResult
 INVALID = -1
 #: Pairs judged at a time: it bounds what verification needs besides the outputs themselves.
 CHUNK_PAIRS = 1 << 16
+#: Failing pairs that a verdict lists, at most: all of 100M would take 20 GB and minutes, and fit no column of a file.
+MOST_LISTED = 1_000_000
 #: Bytes hashed at a time.
 _CHUNK_BYTES = 1 << 24
 
@@ -27,7 +29,7 @@ class Verdict:
     affine_judged: int = 0
     affine_right: int = 0
     refused: dict = field(default_factory=dict)
-    failing: list = field(default_factory=list)  # [pair number, why]
+    failing: list = field(default_factory=list)  # [pair number, why], of the first MOST_LISTED
 
     def add(self, other):
         """This verdict with another's counts added."""
@@ -35,7 +37,7 @@ class Verdict:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, count in other.refused.items():
             self.refused[name] = self.refused.get(name, 0) + count
-        self.failing.extend(other.failing)
+        self.failing.extend(other.failing[: max(0, MOST_LISTED - len(self.failing))])
         return self
 
     @property
@@ -69,25 +71,27 @@ def verify(pairs, result, objective, exact_native, affine=None, exact_affine=Non
     A right pair has the exact score and, where there are CIGARs, a valid one that costs just that. A pair without an
     exact score is judged only where its CIGAR does not fit its sequences or its score: it is wrong, whatever is exact.
     """
+    verdict = Verdict()
 
     def judged(start):
         rows = slice(start, start + CHUNK_PAIRS)
         known = None if affine is None else exact_affine[rows]
         part = _rows_of(result, start, rows.stop)
-        return _judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start, exact)
+        room = MOST_LISTED - len(verdict.failing)
+        return _judge(pairs[rows], part, objective, exact_native[rows], affine, known, first + start, exact, room)
 
-    verdict = Verdict()
     for part in _mapped(judged, range(0, len(pairs), CHUNK_PAIRS), threads):
         verdict.add(part)
     return verdict
 
 
 def _mapped(function, items, threads):
-    """What the function gives for each item, in their order."""
+    """Yield what the function gives for each item, in their order."""
     if threads == 1 or len(items) == 1:
-        return map(function, items)
+        yield from map(function, items)
+        return
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
+        yield from pool.map(function, items)
 
 
 def _rows_of(result, start, stop):
@@ -96,7 +100,8 @@ def _rows_of(result, start, stop):
     return AlignmentResult(result.scores[start:stop], result.status[start:stop], result.cigars, offsets)
 
 
-def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, exact):
+def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, exact, room):
+    """The Verdict on a chunk, which lists no more failing pairs than there is room for."""
     answered = result.status == OK
     judged = answered & (exact_native != NO_SCORE)
     right = judged & (result.scores == exact_native)
@@ -116,7 +121,7 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, 
     failing = judged & ~right
     if not exact:
         failing &= (result.scores < exact_native) | (False if costs is None else costs != result.scores)
-    for i in np.flatnonzero(failing).tolist():
+    for i in np.flatnonzero(failing)[:room].tolist():
         verdict.failing.append([first + i, _why(i, result, exact_native, costs, exact)])
     return verdict
 
