@@ -62,6 +62,12 @@ def test_all_pairs_within_the_slice_are_run_again_only_where_something_was_compi
     assert calibrate(lambda n, _: n / 5000, compiles) == ([1, 4096, 4096], 4096)
 
 
+def test_of_two_tries_each_quantity_is_the_lesser_one():
+    """The first takes memory, and brings what cells share: 30 GB of 100M pairs. Rounds take neither again."""
+    tries = iter([Run(0.1, 0.1, 0.1), Run(0.6, 11, 25), Run(0.65, 1.3, 2)])
+    assert calibrated([1, 4], 1, lambda n: next(tries, None)) == {1: Run(0.1, 0.1, 0.1), 4: Run(0.6, 1.3, 2)}
+
+
 def test_pairs_that_were_not_tried_cost_what_lies_between():
     assert [cost_s(RUNS, n, 1, 0) for n in (1, 3, 4, 16)] == pytest.approx([0.2, 0.4667, 0.6, 2.0], abs=1e-4)
     assert cost_s(RUNS, 64, 1, 0) == 8.0
@@ -158,3 +164,26 @@ def test_of_each_objective_as_many_exact_scores_are_asked_for_as_its_cells_run(m
     asked.clear()
     race._find_exact_scores({Key("edit", "cigar", 1, 7): Record()})
     assert [pairs for _, pairs, _ in asked] == [7, 7], "its CIGARs are scored under the experiment's penalties, too"
+
+
+@pytest.mark.parametrize("budget, cost", [(1e9, 8 * 2 + 1), (0, 8 * 2 + 8 * 26)])
+def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, budget, cost):
+    """Ten million pairs or more take seconds to page-lock, once, and were counted for each cell of so many."""
+    costs = {}
+
+    def shortened(planned, least, left_s, costs_s):
+        costs.update(costs_s(planned))
+        return planned
+
+    monkeypatch.setattr(one_race.slices, "shortened", shortened)
+    race = object.__new__(one_race.Race)
+    adapter = SimpleNamespace(device="cuda", shared_bytes_a_base=1, held_bytes_a_base=0, held_bytes_a_pair=0)
+    race.plan, race.pairs, race.began = SimpleNamespace(min_rounds=6), random_pairs(40, 20), 0
+    race.conductor = SimpleNamespace(
+        adapters={"fast": adapter}, prepared=SimpleNamespace(budget_bytes=budget), home=lambda key: "gpu"
+    )
+    most, few = Key("fast", "score", 1, 40), Key("fast", "cigar", 1, 10)
+    monkeypatch.setattr(race, "_cells", lambda entries, slices_s: dict.fromkeys([most, few]), raising=False)
+    runs = {Key("fast", "score", 1, 0): {40: Run(1, 1, 25)}, Key("fast", "cigar", 1, 0): {10: Run(1, 1, 1)}}
+    race._slices({key: (found, None) for key, found in runs.items()}, {"cuda": 2.5})
+    assert costs == {"cuda": cost}

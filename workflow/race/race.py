@@ -134,14 +134,17 @@ class Race:
 
         def costs_s(slices_s):
             live = [key for key in self._cells(entries, slices_s) if key.n]
-            prepared = {}
+            fits, most = {}, {}
             for device in slices_s:
                 block = [key for key in live if self._device(key) == device]
-                prepared[device] = 1 if self._fits(block) else rounds
+                fits[device], most[device] = self._fits(block), max((key.n for key in block), default=0)
             costs = dict.fromkeys(slices_s, 0.0)
             for key in live:
                 runs, device = tried[replace(key, n=0, twin=False)], self._device(key)
-                costs[device] += slices.cost_s(runs, key.n, rounds, prepared[device])
+                # What the cells of a worker share of the most pairs is there: it was brought to find the sizes.
+                brought = key.n == most[device] and self.conductor.adapters[key.tool].shared_bytes_a_base
+                prepared = rounds if not fits[device] else 0 if brought else 1
+                costs[device] += slices.cost_s(runs, key.n, rounds, prepared)
             return costs
 
         least = dict(planned)

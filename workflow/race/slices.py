@@ -17,6 +17,10 @@ class Run:
     all_s: float
     prepare_s: float
 
+    def least(self, other):
+        """The least of each of both: what one of them took longer, it took once, such as memory of the system."""
+        return Run(min(self.run_s, other.run_s), min(self.all_s, other.all_s), min(self.prepare_s, other.prepare_s))
+
 
 def calibrated(sizes, slice_s, run):
     """{pairs: Run} of what was run to find the most pairs within a slice, the fewest among them.
@@ -40,7 +44,7 @@ def calibrated(sizes, slice_s, run):
     while fitting < at < over:
         found = run(sizes[at])
         if found and next_behind(found) == at and not tells_all(found):
-            found = min(found, run(sizes[at]) or found, key=lambda one: one.run_s)
+            found = found.least(run(sizes[at]) or found)
         if found:
             runs[sizes[at]] = found
         if found and found.run_s <= slice_s:
