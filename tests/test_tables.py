@@ -245,6 +245,18 @@ def test_the_largest_valid_lane_is_shown(make):
     assert cell["lane"] == "lite" and float(cell["time_s"]) == pytest.approx(200)
 
 
+def test_distances_and_alignments_of_one_gpu_tool_have_names_of_their_own(make):
+    own = {"experiment": "thesis_tab8", "metric": "affine", "tool": "wavebench-affine", "variant": "fast"}
+    pinned = own | {"quantity": "time_end_to_end_pinned", "gpu": "Some GPU"}
+    out = make(
+        "thesis_tab8", [measurement(**pinned, scope=s, median_s=t) for s, t in (("cigar", 0.5), ("score", 0.25))]
+    )
+    name = "wavebench, fast design (GPU)"
+    lines = {line.split(" | ")[0]: line for line in Path(f"{out}.md").read_text().splitlines() if "this host ·" in line}
+    assert " 2500 s " in lines[f"| {name}"] and " 1250 s " in lines[f"| {name} (distance)"]
+    assert f"<td>{name} (distance)</td>" in Path(f"{out}.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("compiled", "name"), [(True, "time_jit"), (False, "time_first_call"), (None, "time_first_call")]
 )

@@ -144,8 +144,11 @@ def steadiness(races):
 
 
 def tool_name(line):
-    """The tool of a line: the paper's name for it, or ours for what was raced."""
-    return line.row.label if line.source == "paper" else TOOL_NAMES.get(line.row.tool, line.row.label)
+    """The tool of a line: the paper's name for it, or ours for what was raced. A row that the paper lacks has ours, and
+    says more where a tool has two in one block.
+    """
+    own = line.source == "paper" or not line.row.paper_row
+    return line.row.label if own else TOOL_NAMES.get(line.row.tool, line.row.label)
 
 
 DETAIL_HEAD = [
