@@ -69,6 +69,20 @@ def test_the_recall_of_a_heuristic_stands_beside_its_scores_too(make):
     assert {row["struck_out"] for row in cells(out, tool="wavebench-wfa", variant="band", status="ok")} == {"false"}
 
 
+def test_a_heuristic_of_the_gpu_stands_among_the_tools_of_the_gpu(make):
+    place = {"experiment": "thesis_tab8", "metric": "affine", "exact": False, "recall_native": 0.9, "gpu": "Some GPU"}
+    told = place | {"tool": "wavebench-affine", "variant": "paper-band", "quantity": "time_end_to_end_pinned"}
+    out = make("thesis_tab8", [measurement(**told, scope=scope) for scope in ("cigar", "score")], lane="full")
+    ours = [row for row in cells(out, source="here") if row["tool"] == "wavebench-affine"]
+    assert {row["block"] for row in ours} == {"GPU"}
+    assert {(r["scope"], r["row"].endswith("(distance)")) for r in ours} == {("cigar", False), ("score", True)}
+    name = "wavebench, WFA-GPU's design, static band of 32 (GPU, heuristic)"
+    lines = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith(f"| {name}")]
+    assert len(lines) == 2 and all("| this host · kick | GPU |" in line for line in lines)
+    without = cells(make("thesis_tab8", [], lane="full"), source="here", tool="wavebench-affine", variant="paper-band")
+    assert {row["status"] for row in without} == {"no GPU: not measured on a host without one"}
+
+
 def test_tidy_columns_and_values(make):
     out = make("thesis_tab1", [measurement(tool="wavebench-wfa", variant="cpu", median_s=0.5, pairs=20_000)])
     rows = read_csv(f"{out}.tidy.csv")

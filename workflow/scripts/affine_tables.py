@@ -6,6 +6,8 @@ from workflow.scripts.tools import TOOL_NAMES
 PAPER_HOST = {"CPU": "Intel Xeon W-2155, 10 cores", "GPU": "NVIDIA GeForce RTX 3080 10 GB"}
 PAPER_THREADS = 10
 FAST, PAPER = "wavebench-affine:fast", "wavebench-affine:paper"
+#: Ours on a GPU, heuristics last.
+GPU_TOOLS = (FAST, PAPER, f"{PAPER}-band", f"{PAPER}-reduction")
 #: Tools that the thesis lacks join the block of their scope.
 BLOCKS = {"GPU": None, "CPU": "cigar", "CPU, distance only (not in the thesis)": "score"}
 #: Tools without an adapter of their own carry the id under which an external program can be configured.
@@ -15,11 +17,9 @@ ROWS = (
     Row("GPU", "NVBio", "NVBio (GPU)", "GPU", "cigar", "nvbio"),
     Row("GPU", "CudaAligner (edit distance)", "CudaAligner (GPU, edit distance only)", "GPU", "cigar", "cudaaligner"),
     Row("GPU", "WFA-GPU", "WFA-GPU (GPU)", "GPU", "cigar", "wfa-gpu"),
-    Row("GPU", TOOL_NAMES[FAST], "", "GPU", "cigar", FAST),
-    Row("GPU", TOOL_NAMES[PAPER], "", "GPU", "cigar", PAPER),
+    *(Row("GPU", TOOL_NAMES[tool], "", "GPU", "cigar", tool) for tool in GPU_TOOLS),
     Row("GPU", "WFA-GPU (distance)", "WFA-GPU(distance) (GPU)", "GPU", "score", "wfa-gpu"),
-    Row("GPU", f"{TOOL_NAMES[FAST]} (distance)", "", "GPU", "score", FAST),
-    Row("GPU", f"{TOOL_NAMES[PAPER]} (distance)", "", "GPU", "score", PAPER),
+    *(Row("GPU", f"{TOOL_NAMES[tool]} (distance)", "", "GPU", "score", tool) for tool in GPU_TOOLS),
     Row("CPU", "SeqAn", "Seqan (CPU)", "CPU", "cigar", "seqan"),
     Row("CPU", "Parasail (striped)", "Parasail(strip) (CPU)", "CPU", "cigar", "parasail:striped"),
     Row("CPU", "Parasail (scan)", "Parasail(scan) (CPU)", "CPU", "cigar", "parasail:scan"),

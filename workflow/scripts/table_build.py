@@ -11,7 +11,7 @@ from workflow.scripts.doubts import MOST_COVERAGE, race_rank, refused_share, ref
 from workflow.scripts.format_numbers import percent, significant
 from workflow.scripts.table import PACKED, Cell, Line, Table
 from workflow.scripts.table_notes import notes, printed
-from workflow.scripts.tools import tool_id
+from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 #: The one time a cell of the table shows, the first of these that a race has.
 CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable", "time_end_to_end_packed")
@@ -98,7 +98,7 @@ def _raced_rows(rows, measurements, without, lane):
     """
     known = {row_tool(m) for m in measurements}
     dropped = [row for row in rows if row.tool in without and row.tool not in known and not row.paper_row]
-    names = ", ".join(dict.fromkeys(row.label for row in dropped))
+    names = ", ".join(dict.fromkeys(TOOL_NAMES.get(row.tool, row.label) for row in dropped))
     notes = [f"Not raced in lane {lane}: {names}"] if dropped else []
     return [row for row in rows if row not in dropped], notes
 
