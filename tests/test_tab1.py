@@ -94,14 +94,20 @@ def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
     by_cell = {(r["tool"], r["scope"], r["dataset"]): r for r in rows}
     slow = by_cell["wfa-gpu", "cigar", "uniform_10000_e10"]
     assert (slow["time_s"], slow["note"]) == ("19.56", "19K pairs, scaled to 100K")
+    assert (slow["pairs_measured"], float(slow["time_measured_s"])) == ("19000", pytest.approx(19.56 * 0.19))
     assert by_cell["wfa-gpu", "score", "uniform_1000_e5"]["note"] == "1M pairs, scaled to 10M"
     assert by_cell["adept", "cigar", "uniform_150_e2"]["status"].endswith("was not measured on this data set")
     assert by_cell["gasal2", "cigar", "uniform_150_e5"]["status"] == (
         "not measured: GASAL2 (scores only), the original program was not measured on this data set; "
         "1M pairs of uniform_300_e5 took it 219 ms"
     )
-    notes = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith("- External, not raced")]
+    text = Path(f"{out}.md").read_text()
+    assert "| 5.38 s · 67K of 100K pairs | 19.56 s · 19K of 100K pairs |" in text
+    assert "| 1.917 s | 6.83 s · 58K of 100K pairs |" in text  # all 100K were measured
+    notes = [line for line in text.splitlines() if line.startswith("- External, not raced")]
     assert len(notes) == 5 and not any("eWFA-GPU" in note for note in notes)  # of its rows alone
+    (elsewhere,) = [note for note in notes if "of which the table has no column" in note]
+    assert "GASAL2" in elsewhere and "1M pairs of uniform_300_e5 took it 219 ms" in elsewhere
     assert not cells(make("thesis_tab9", [], peers=peers), source="external")
 
 

@@ -49,7 +49,7 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             own = _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment, lane)
             lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
-    told = [table_peers.provenance(peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
+    told = [table_peers.provenance(layout, peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
     told += [*printed(layout.paper, lines), *table_floor.notes(lines, bandwidths), *notes(lines), *left_out, *unraced]
     return Table(layout, lines, told)
 

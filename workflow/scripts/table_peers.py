@@ -40,21 +40,25 @@ def _line(layout, row, peer):
         if told is None:
             cell.short, cell.reason = "not measured", missing
         else:
-            cell.pairs, cell.time_s = told["pairs"], told["ms"] / 1e3 * column.pairs / told["pairs"]
-            measured = told.get("extrapolated_from", told["pairs"])
-            scaled = f"{count(measured)} pairs, scaled to {count(column.pairs)}"
-            cell.note = scaled if measured != column.pairs else ""
+            cell.pairs = told.get("extrapolated_from", told["pairs"])
+            cell.time_s = told["ms"] / 1e3 * column.pairs / told["pairs"]
+            scaled = f"{count(cell.pairs)} pairs, scaled to {count(column.pairs)}"
+            cell.note = scaled if cell.pairs != column.pairs else ""
         cells.append(cell)
     return Line(replace(row, label=peer["label"]), "external", place(peer), None, cells)
 
 
 def _why_missing(layout, peer):
     """Sentence on a cell without a time; what was measured, where the table has a column for none of it."""
-    reason = f"{peer['label']} was not measured on this data set"
+    return "; ".join(filter(None, [f"{peer['label']} was not measured on this data set", _elsewhere(layout, peer)]))
+
+
+def _elsewhere(layout, peer):
+    """What was measured of a program, where the table has a column for none of it; else nothing."""
     if {column.dataset for column in layout.columns} & peer["times"].keys():
-        return reason
+        return ""
     took = (f"{count(at['pairs'])} pairs of {name} took it {at['ms']:g} ms" for name, at in peer["times"].items())
-    return f"{reason}; {', '.join(took)}"
+    return ", ".join(took)
 
 
 def place(peer):
@@ -67,9 +71,11 @@ def day(peer):
     return "day not recorded" if peer["date"] == "unknown" else peer["date"]
 
 
-def provenance(peer):
-    """Sentence on where an external row is from."""
+def provenance(layout, peer):
+    """Sentence on where an external row of a table is from, and what was measured beside the table's data sets."""
+    elsewhere = _elsewhere(layout, peer)
     return (
-        f"External, not raced here: {peer['label']} ({peer['version']}) on {place(peer)}: {peer['method']}. No ratio "
-        "is taken with it."
+        f"External, not raced here: {peer['label']} ({peer['version']}) on {place(peer)}: {peer['method']}. "
+        + f"{elsewhere}, of which the table has no column. " * bool(elsewhere)
+        + "No ratio is taken with it."
     )

@@ -49,7 +49,7 @@ def filled_table(measurements, values, experiment, lane, peers, bandwidths):
     hosts = dict.fromkeys((line.source, line.host) for line in ours.lines if line.host in with_gpu)
     own = [line for host in hosts for line in ours.lines if (line.source, line.host) == host]
     external = table_peers.lines(layout, ORIGINAL, peers)
-    notes = [table_peers.provenance(peer) for peer in peers if external and peer["tool"] == ORIGINAL.tool]
+    notes = [table_peers.provenance(layout, peer) for peer in peers if external and peer["tool"] == ORIGINAL.tool]
     notes += [*table_floor.notes(own, bandwidths), *table_notes.notes(own)]
     notes += [] if own else ["No GPU has raced thesis Tab 1 yet."]
     layout = replace(layout, id=ID, title=TITLE, caption=CAPTION)
