@@ -45,6 +45,9 @@ def test_doubts_about_the_papers_values_and_its_words_stand_under_the_table(make
     assert "\n- thesis: n/a: not available\n" in text
     text = Path(f"{make('thesis_tab8', [])}.md").read_text()
     assert "\n- thesis, GASAL2 (100M x 150bp e=2%): the block label before this row reads CPU" in text
+    assert (
+        "\n- thesis: n/c: not comparable; error: the tool failed\n" in text
+    )  # its n/a, a failed tool's recall, is not
 
 
 def test_a_measured_time_is_scaled_to_the_papers_count(make):

@@ -13,7 +13,8 @@ def printed(paper, lines):
     doubts, words = {}, {}
     for line in lines:
         for cell in line.cells if line.source == "paper" else ():
-            words |= {word: None for word in (cell.short, cell.recall_word) if word in WORDS}
+            shown = (cell.short, cell.recall_word if cell.time_s is not None else "")
+            words |= {word: None for word in shown if word in WORDS}
             if cell.note:
                 doubts.setdefault(cell.note, {}).setdefault(line.row.label, []).append(cell.column.paper_column)
     everywhere = {cell.column.paper_column for line in lines for cell in line.cells}
