@@ -220,6 +220,8 @@ def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
     assert line.startswith("| wavebench, fast design (GPU) | this host · kick | GPU |")
     assert "| 10.0 s ±0 % · pageable 15.0 s · 20K of 10M pairs |" in line
     assert "<small>pageable 15.0 s</small>" in Path(f"{out}.html").read_text()
+    out = make("thesis_tab1", [row | {"coverage": 0.99} for row in (pageable, pinned)])
+    assert "| 10.1 s ±0 % · pageable 15.2 s · " in Path(f"{out}.md").read_text()  # both per answered pair
 
 
 def test_a_tool_that_no_race_has_has_one_line_that_says_so(make):

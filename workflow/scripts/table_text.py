@@ -1,6 +1,6 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
-from workflow.scripts.doubts import NOISY
+from workflow.scripts.doubts import NOISY, answered_pairs
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -16,7 +16,8 @@ HOW_TO_READ = (
     "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
     "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time. "
     "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
-    "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work.",
+    "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work, and no rate of "
+    "the kernels is given.",
     "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; older "
     "way of measuring: by another procedure than today's, see the notes; race invalid: its twins ran unevenly.",
 )
@@ -56,7 +57,8 @@ def pageable_text(cell):
     """``pageable 1.23 s``: the second time of a GPU tool, from ordinary arrays, scaled like the first; else nothing."""
     for other in cell.others if cell.time_s is not None else ():
         if other["quantity"] == "time_end_to_end_pageable" and other["median_s"] is not None and other["pairs"]:
-            return f"pageable {significant(other['median_s'] * cell.column.pairs / other['pairs'])} s"
+            answered = answered_pairs(other) or other["pairs"]
+            return f"pageable {significant(other['median_s'] * cell.column.pairs / answered)} s"
     return ""
 
 
