@@ -309,6 +309,24 @@ def test_tab9_says_why_reads_are_not_mapped_and_shows_their_stand_in(make, tmp_p
     assert not any(status.startswith("real reads instead") for status in here.values())
 
 
+def test_tab9_says_of_reads_that_another_host_has_raced_what_this_one_would_race(make, tmp_path):
+    theirs = {"experiment": "thesis_tab9", "dataset": "real_other", "metric": "affine", "dataset_model": "nanopore"}
+    raced = [measurement(**theirs, source="recorded", host="h200", recall_affine=1.0)]
+    wanted = {"source": "here", "tool": "edlib", "scope": "cigar"}
+
+    def told(out):
+        return {row["dataset"]: row["status"] for row in cells(out, **wanted)}
+
+    reads = "no sample yet: raced where config/real_data.tsv names its reads"
+    simulated = raced + [measurement(**theirs | {"dataset": "nanopore"}, source="recorded", host="h200")]
+    without = told(make("thesis_tab9", simulated))
+    unmeasured = "no sample yet: lane kick has not measured this cell yet"
+    assert (without["real_other"], without["nanopore"]) == (reads, unmeasured)
+    found = told(make("thesis_tab9", simulated, real_data=lambda_reads(tmp_path)))
+    assert (found["real_other"], found["real_lambda"]) == (reads, unmeasured)
+    assert found["nanopore"].startswith("real reads instead")
+
+
 def test_tab9_says_what_is_real(make, tmp_path):
     table = lambda_reads(tmp_path)
     measured = measurement(experiment="thesis_tab9", dataset="real_lambda", metric="affine", penalties="4,6,2",

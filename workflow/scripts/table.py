@@ -36,7 +36,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: one data set, in the paper's count of pairs (times are scaled to it)."""
+    """A column of the table: one data set, in the paper's count of pairs (times are scaled to it).
+
+    real_here: of real reads: config/real_data.tsv names them; of simulated ones: it names others of their technology.
+    """
 
     group: str
     label: str
@@ -46,6 +49,7 @@ class Column:
     paper_dataset: str = ""
     length_bp: int | None = None
     error: float | None = None
+    real_here: bool = False
 
     @property
     def name(self):

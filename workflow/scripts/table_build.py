@@ -234,14 +234,13 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
     real = column.dataset.startswith("real_")
+    if real and not column.real_here:
+        return "no sample yet", "raced where config/real_data.tsv names its reads"
     if real and layout.unmapped:
         return "not mapped", layout.unmapped
-    alike = [other.dataset for other in layout.columns if other.group == column.group]
-    if not real and not layout.unmapped and any(dataset.startswith("real_") for dataset in alike):
+    if not real and not layout.unmapped and column.real_here:
         return "real reads instead", "real reads of this technology are raced here in its place"
     narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
     if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):
         return "not in this lane", f"the data set is not in lane {lane['name']}"
-    if real:
-        return "no sample yet", "raced where config/real_data.tsv names its reads"
     return "no sample yet", f"lane {lane['name']} has not measured this cell yet"

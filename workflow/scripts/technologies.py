@@ -55,8 +55,9 @@ def label(dataset):
 def columns(experiment, real_table, measurements):
     """Columns of Tab 9 for the data sets in use."""
     rows = [m for m in measurements if m["experiment"] == experiment["id"]]
+    own = technology_of_real(real_table)
     return tuple(
         Column(ALL[technology][0], label(dataset), ALL[technology][1], dataset, ALL[technology][2],
-               paper_dataset=technology)
+               paper_dataset=technology, real_here=dataset in own if is_real(dataset) else technology in own.values())
         for technology, dataset in datasets({m["dataset"] for m in rows}, technology_of_real(real_table, rows))
     )  # fmt: skip
