@@ -10,7 +10,7 @@ from tests.test_figures import ROOT, check_text, words
 from workflow.race import samples
 from workflow.race.provenance import PROCEDURE
 from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panels
-from workflow.scripts.dataset_labels import names_of_real, places
+from workflow.scripts.dataset_labels import names_of_real, places, short
 from workflow.scripts.figures import thesis_fig10
 
 PAPER = ROOT / "config/papers/thesis_tab9.csv"
@@ -164,6 +164,14 @@ def test_real_data_sets_are_named():
     real = {"real_a": "nanopore", "real_b": "nanopore"}
     assert list(places(["real_b", "illumina_150", "real_a"], real)) == ["illumina_150", "real_a", "real_b"]
     assert names_of_real(["real_a", "real_b"], real) == ["Nanopore real 1 = a, Nanopore real 2 = b"]
+
+
+def test_a_sentence_tells_real_reads_of_a_technology_from_simulated_ones():
+    real = {"real_a": "pacbio_hifi", "real_b": "nanopore", "real_c": "nanopore"}
+    shown = ["pacbio_hifi", "real_a", "real_b", "real_c", "moleculo"]
+    told = [short(dataset, shown, real) for dataset in shown]
+    assert told == ["PacBio HiFi sim.", "PacBio HiFi real", "Nanopore real 1", "Nanopore real 2", "Moleculo"]
+    assert short("real_a", ["real_a", "moleculo"], real) == "PacBio HiFi"
 
 
 def exact_rows(tool, variant, threads, pairs, times, **changes):

@@ -36,8 +36,10 @@ def axis_label(technology, kind):
 
 
 def short(dataset, datasets, real):
-    """A data set's label in a line; that it is real is said only where a number tells two apart."""
-    return " ".join(axis_labels(datasets, real)[dataset].split()).removesuffix(" real").removesuffix(" sim.")
+    """A data set's label in a line; that it is real or simulated is said only where that tells two apart."""
+    label = " ".join(axis_labels(datasets, real)[dataset].split())
+    alike = {is_real(other) for other in datasets if real.get(other, other) == real.get(dataset, dataset)}
+    return label if len(alike) > 1 else label.removesuffix(" real").removesuffix(" sim.")
 
 
 def names_of_real(datasets, real):
