@@ -332,6 +332,24 @@ def test_data_sets_without_our_gpu_aligners_are_named_and_not_drawn(read):
     assert "No race, not in the lane or not run yet: Illumina 150, Illumina 250, PacBio CCS, PacBio HiFi." in told
 
 
+def test_many_data_sets_have_axes_for_simulated_and_for_real_ones_on_one_scale(read):
+    few = ["illumina_150", "moleculo", "pacbio_ccs", "nanopore"]
+    assert thesis_fig10.parts_of(few, {}) == [few]
+    real = {f"real_{name}": technology for technology in few for name in (f"{technology}_a", f"{technology}_b")}
+    races = [read(EDLIB + FAST, dataset=dataset, dataset_model=real.get(dataset, dataset)) for dataset in few]
+    slow = [row | {"value_s": 40 * row["value_s"]} for row in EDLIB]
+    races += [read(slow + FAST, dataset=dataset, dataset_model=technology) for dataset, technology in real.items()]
+    figure = thesis_fig10.draw(papers.read(PAPER), races, real)
+    _, simulated, reads = figure.axes
+    assert len(simulated.get_xticks()) == 4 and len(reads.get_xticks()) == 8
+    assert simulated.get_ylim() == reads.get_ylim() and reads.get_title(loc="left") == "some-cpu-2c, real reads:"
+    assert set(drawn(simulated)) == {10} and set(drawn(reads)) == {400}
+    assert "simulated stand-ins, lane kick" in simulated.get_title(loc="left").replace("\n", " ")
+    assert not simulated.get_xlabel() and "Nanopore real 2 = nanopore_b" in words(figure)
+    assert "sim.." not in words(figure)
+    check_text(figure)
+
+
 def test_fig10_of_recorded_gpu_races_is_their_medians():
     """Every marker of the recorded host with a GPU, against the samples by plain statistics."""
     files = sorted((ROOT / "results/recorded/nvidia-h200-intel-xeon-16c/lite/thesis_tab9").glob("*.parquet"))

@@ -1,4 +1,4 @@
-"""thesis Fig 10: speed-up per data set of reads; a panel for the thesis (from its Tab 9) and one for each host.
+"""thesis Fig 10: speed-up per data set of reads; a panel for the thesis (from its Tab 9) and one or more for each host.
 
 The thesis shows WFA-GPU over each tool. Where our GPU aligners have raced, a host's panel shows them over each CPU
 tool: ratios of the medians of one race's times per pair, with bootstrap intervals. Elsewhere it shows our CPU kernel
@@ -14,7 +14,7 @@ from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panel
 from workflow.scripts.dataset_labels import axis_label, axis_labels, places
 from workflow.scripts.doubts import figure_doubts
 from workflow.scripts.format_numbers import percent
-from workflow.scripts.technologies import TECHNOLOGIES, technology_of_real
+from workflow.scripts.technologies import TECHNOLOGIES, is_real, technology_of_real
 from workflow.scripts.tools import TOOL_NAMES
 
 NO_BREAK = "\u00a0"
@@ -22,6 +22,8 @@ NO_BREAK = "\u00a0"
 NOTES_LEFT = -0.19
 #: Height of a panel, and of one of our GPU aligners, whose ratios span more decades.
 INCHES, GPU_INCHES = 2.3, 3.4
+#: Data sets side by side that a reader can tell apart; of more, simulated and real ones have axes of their own.
+MOST_DATASETS = 8
 #: Columns of the legend, and the height of one of its lines in lines of the notes.
 LEGEND_COLUMNS, LEGEND_LINE = 2, 1.1
 #: Letters of a panel's title in a line.
@@ -74,13 +76,18 @@ def draw(values, races, real):
     lines = sum(text.count("\n") + 1 for text in [*notes, footnote])
     shown = _shown({s.tool for panel in panels for s in panel.speedups})
     lines += LEGEND_LINE * -(-len(shown) // LEGEND_COLUMNS)
-    heights = [INCHES] + ([GPU_INCHES if panel.on_gpu else INCHES for panel in panels] or [INCHES])
+    parts = [parts_of(panel.datasets, real) for panel in panels]
+    tall = [GPU_INCHES if panel.on_gpu else INCHES for panel, of_it in zip(panels, parts, strict=True) for _ in of_it]
+    heights = [INCHES] + (tall or [INCHES])
     height = sum(heights) + plotting.LINE_INCHES * lines
     fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=len(heights), height_ratios=heights)
     _thesis_panel(axes[0], thesis_points(values))
-    for one, panel in zip(axes[1:], panels, strict=False):
-        _host_panel(one, panel, real)
-    for one, text in zip(axes, notes, strict=False):
+    free, noted = iter(axes[1:]), [axes[0]]
+    for panel, of_it in zip(panels, parts, strict=True):
+        own = [next(free) for _ in of_it]
+        _host_panels(own, of_it, panel, real)
+        noted.append(own[-1])
+    for one, text in zip(noted, notes, strict=True):
         one.set_xlabel(text, fontsize=7, x=NOTES_LEFT, ha="left", multialignment="left", labelpad=5)
     if not panels:
         axes[1].text(0.5, 0.5, "no host has raced these data sets yet", ha="center", transform=axes[1].transAxes)
@@ -104,7 +111,7 @@ def _wrapped(notes):
     """The sentences as lines of a column, each behind a dot of its own."""
     lines = []
     for note in notes:
-        words = note.replace(" %", NO_BREAK + "%") + "."
+        words = note.removesuffix(".").replace(" %", NO_BREAK + "%") + "."
         lines += textwrap.wrap(words, 67, initial_indent="• ", subsequent_indent=3 * NO_BREAK)
     return "\n".join(lines)
 
@@ -120,8 +127,28 @@ def _thesis_panel(axes, points):
     _finish(axes, labels, "thesis (from its Tab 9), RTX 3080:\nWFA-GPU over each tool, CPU tools on 10 threads")
 
 
-def _host_panel(axes, panel, real):
-    where = places(panel.datasets, real)
+def parts_of(datasets, real):
+    """Lists of a host's data sets, each for axes of its own: one where they have room, else simulated and real ones."""
+    order = list(places(datasets, real))
+    if len(order) <= MOST_DATASETS:
+        return [order]
+    kinds = ([d for d in order if not is_real(d)], [d for d in order if is_real(d)])
+    return [kind[at : at + MOST_DATASETS] for kind in kinds for at in range(0, len(kind), MOST_DATASETS)]
+
+
+def _host_panels(axes, parts, panel, real):
+    """A host's speed-ups on one scale. axes: a list, for each of parts."""
+    labels = axis_labels(panel.datasets, real)
+    for one, part in zip(axes, parts, strict=True):
+        _mark_all(one, part, panel)
+        title = _title(panel, part) if part is parts[0] else f"{panel.host}, {speedup_panels.data_text(part)}:"
+        _finish(one, [labels[d] for d in part], title)
+    limits = [limit for one in axes for limit in one.get_ylim()]
+    for one in axes:
+        one.set_ylim(min(limits), max(limits))
+
+
+def _mark_all(axes, part, panel):
     raced = {s.tool for s in panel.speedups}
     tools = [tool for tool in OURS if tool in raced]
     tools += sorted(raced - set(tools))
@@ -129,11 +156,9 @@ def _host_panel(axes, panel, real):
     marks = [(tool, reference) for tool in tools for reference in references]
     apart = min(0.1, 0.85 / len(marks))
     for s in panel.speedups:
-        if s.median is not None:
+        if s.median is not None and s.dataset in part:
             place = marks.index((s.tool, s.reference if panel.on_gpu else None))
-            _mark(axes, where[s.dataset] + (place - (len(marks) - 1) / 2) * apart, s, panel.faint(s))
-    labels = axis_labels(where, real)
-    _finish(axes, [labels[d] for d in where], _title(panel))
+            _mark(axes, part.index(s.dataset) + (place - (len(marks) - 1) / 2) * apart, s, panel.faint(s))
 
 
 def _mark(axes, x, speedup, faint):
@@ -146,7 +171,7 @@ def _mark(axes, x, speedup, faint):
         axes.plot(x, speedup.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
 
 
-def _title(panel):
+def _title(panel, part):
     """Lines that name the host, whose speed-up the panel shows, on which data, and every doubt of the races."""
     threads = max(s.threads for s in panel.speedups)
     count = f"{threads} thread{'s' * (threads > 1)}"
@@ -157,7 +182,7 @@ def _title(panel):
     else:
         ours, over = [], f"{' or '.join(names) or 'our CPU kernel'} over each tool, {count} each"
     lanes = ", ".join(sorted({s.row["lane"] for s in panel.speedups}))
-    told = f"{over}, {speedup_panels.data_text(panel.datasets)}, lane {lanes}"
+    told = f"{over}, {speedup_panels.data_text(part)}, lane {lanes}"
     stale = any(s.stale and s.median is not None for s in panel.speedups)
     races = panel.shown_races
     doubts = figure_doubts(stale, any(race.older for race in races), not all(race.valid for race in races))
