@@ -169,6 +169,14 @@ def test_the_figure_shows_warps_load_pairs_left_and_batches():
     check_text(figure)
 
 
+def test_the_tail_is_that_of_the_curve_not_of_a_moment():
+    """A kernel of microseconds at the end does not hide that most of the GPU had been idle."""
+    moment = synthetic_profiles.occupancy(tail_s=1e-5, load=[1.0] * 4 + [0.6] + [0.2] * 5)
+    assert gpu_occupancy.tail_ms(moment) == pytest.approx(5)
+    assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 10, "kernels_s": [0.001, 0.01]}) == pytest.approx(9)
+    assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 9 + [0.5], "kernels_s": [0.001, 0.0095]}) == 0
+
+
 def test_the_figure_of_two_hosts_and_of_pairs_left_to_the_cpu():
     figure = shown(synthetic_profiles.occupancy(rescued=2), synthetic_profiles.occupancy(host="here-2c"))
     told = words(figure)

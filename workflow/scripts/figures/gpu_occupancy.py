@@ -108,8 +108,19 @@ def _left(panel, content, edges):
     panel.set_ylabel("percent")
     panel.legend(ncols=3, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
     load, processors = 100 * content["mean_load"], 100 * content["mean_processors"]
-    told = f"mean load {load:.0f} %, below half for the last {1e3 * content['tail_s']:.2g} ms;\n"
+    told = f"mean load {load:.0f} %, below half for the last {tail_ms(content):.2g} ms;\n"
     panel.set_title(f"{told}SMs at work: {processors:.1f} % on average", fontsize=7, loc="left")
+
+
+def tail_ms(content):
+    """Milliseconds from the last bin with a load of a half until the kernels' end: what the curve shows.
+
+    The file's tail_s is of the load at each moment, which a kernel of microseconds, such as one that gathers CIGARs,
+    can lift above a half when most of the GPU has long been idle.
+    """
+    begin, end = content["kernels_s"]
+    busy = [(at + 1) * content["bin_s"] for at, load in enumerate(content["load"]) if load >= 0.5]
+    return 1e3 * max(0.0, end - max(busy, default=begin))
 
 
 def _batches(panel, batches):
