@@ -74,8 +74,8 @@ def day(peer):
 def provenance(layout, peer):
     """Sentence on where an external row of a table is from, and what was measured beside the table's data sets."""
     elsewhere = _elsewhere(layout, peer)
+    besides = f" {elsewhere}, of which the table has no column." if elsewhere else ""
     return (
-        f"External, not raced here: {peer['label']} ({peer['version']}) on {place(peer)}: {peer['method']}. "
-        + f"{elsewhere}, of which the table has no column. " * bool(elsewhere)
-        + "No ratio is taken with it."
+        f"External, not raced here: {peer['label']} ({peer['version']}) on {place(peer)}: {peer['method']}.{besides} "
+        "No ratio is taken with it."
     )
