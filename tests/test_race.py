@@ -13,6 +13,7 @@ from wfa_kernels import PairBatch
 from workflow.race import bundle, conductor, oracle, planning, prepared, provenance, samples
 from workflow.race import race as one_race
 from workflow.race.cells import Key, round_order
+from workflow.race.data_card import data_card
 
 
 def cell(frame, tool, scope, twin=False):
@@ -174,6 +175,13 @@ def test_what_gives_no_time_has_a_row_with_its_reason(arena):
     assert all(np.isnan(row["value_s"]) for row in status.values())
     assert cell(frame, "score-only", "score").iloc[0]["status"] == "ok"
     assert cell(frame, "honest", "cigar").iloc[0]["status"] == "ok" and card["valid"]
+
+
+def test_a_races_card_tells_what_it_ran_on(arena, tmp_path):
+    _, card, _ = arena(["honest"], scopes=["score"])
+    pairs = PairBatch.from_arrow(tmp_path / "data" / "small.arrow")
+    assert card["data"] == data_card(pairs)
+    assert (card["data"]["pairs"], card["data"]["text_max_bp"]) == (40, int(pairs.text_lengths.max()))
 
 
 def test_a_race_without_answers_calls_none_right(arena):

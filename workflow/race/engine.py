@@ -17,6 +17,7 @@ from wfa_kernels import Affine, PairBatch, PairsError
 from workflow import aligners
 from workflow.race import provenance, samples
 from workflow.race.conductor import Conductor
+from workflow.race.data_card import data_card
 from workflow.race.host import chosen_id, host_card
 from workflow.race.lock import host_lock
 from workflow.race.planning import EngineError, load_experiment, make_plan
@@ -93,6 +94,7 @@ def _race_once(conductor, dataset, path, host, store, out):
             key=key,
             **provenance.conditions(),
             host_card=host_card(host),
+            data=data_card(pairs),
             plan={k: str(v) for k, v in vars(conductor.plan).items()},
         )
         context = _context(conductor, dataset, pairs, dataset_hash, host, key)

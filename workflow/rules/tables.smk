@@ -159,6 +159,7 @@ rule thesis_tab7:
     input:
         modules=sources.closure("workflow/scripts/tables/thesis_tab7.py"),
         pairs=lambda wildcards: pair_files(settings.NEEDS["thesis_tab7"]),
+        recorded=[path for path in recorded_files() if "/thesis_tab9/" in path],
         paper="config/papers/thesis_tab7.csv",
         lane=f"config/lanes/{LANE}.yaml",
         real_data=SETTINGS.config["real_data"],
@@ -179,7 +180,7 @@ rule thesis_tab7:
         unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab7 --data {params.data} --paper {input.paper}"
+        "python -m workflow.scripts.tables.thesis_tab7 {input.recorded} --data {params.data} --paper {input.paper}"
         " --lane {input.lane} --real-data {input.real_data} --unmapped={params.unmapped:q}"
         " --out {params.out} 2> {log}"
 

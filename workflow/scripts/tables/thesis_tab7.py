@@ -1,11 +1,13 @@
-"""thesis Tab 7: the data sets of the six technologies; ours are computed from the pair files in use."""
+"""thesis Tab 7: the data sets of the six technologies; ours are computed from the pair files in use, those of recorded
+hosts stand in their races of thesis Tab 9."""
 
-import json
 import os
 
 import click
 
 from wfa_kernels import PairBatch
+from workflow.race import samples
+from workflow.race.data_card import data_card
 from workflow.scripts import papers
 from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_cli import UNMAPPED, read_yaml
@@ -15,8 +17,9 @@ from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, is
 TITLE = "thesis Tab 7: data sets of the six technologies"
 CAPTION = (
     "Pairs and sequence lengths of the data sets behind thesis Tab 9 and Fig 10: as the thesis prints them, and "
-    "computed from the pair files in use here. Of a real pair the text is the mapped part of the read and the pattern "
-    "its place in the reference. The thesis' 100M pairs of Moleculo are printed but doubtful."
+    "computed from the pair files in use here and, of recorded hosts, when they raced them. Of a real pair the text is "
+    "the mapped part of the read and the pattern its place in the reference. The thesis' 100M pairs of Moleculo are "
+    "printed but doubtful."
 )
 COLUMNS = [
     "technology", "from", "dataset", "data", "pairs", "text_min_bp", "text_mean_bp", "text_max_bp", "pattern_min_bp",
@@ -60,13 +63,37 @@ def our_row(technology, dataset, folder, lane, unmapped=""):
     pairs = PairBatch.from_arrow(path)
     if not len(pairs):
         return base | {"pairs": 0, "status": "the pair file holds no pairs"}
-    realised = json.loads(pairs.metadata.get("realised") or "{}")
-    row = base | {"source": pairs.metadata.get("source", ""), "pairs": len(pairs), "status": "ok"}
-    for name, lengths in (("text", pairs.text_lengths), ("pattern", pairs.pattern_lengths)):
-        row |= {f"{name}_min_bp": int(lengths.min()), f"{name}_mean_bp": float(lengths.mean())}
-        row[f"{name}_max_bp"] = int(lengths.max())
+    return base | facts(data_card(pairs), dataset)
+
+
+def facts(card, dataset):
+    """What a data card says, as a row does."""
+    realised, lengths = card["realised"], {key: card[key] for key in COLUMNS if key.endswith("_bp")}
     mapping = mapping_counts(realised) if is_real(dataset) else {}
-    return row | {"error_rate": realised.get("error_rate"), "mapping": mapping}
+    told = {"source": card["source"], "pairs": card["pairs"], "status": "ok", "error_rate": realised.get("error_rate")}
+    return told | lengths | {"mapping": mapping}
+
+
+def recorded_rows(paths):
+    """({technology: rows}, data sets without): of races of recorded hosts, of a host's lanes the one of the most pairs.
+
+    Races of earlier versions do not say what they ran on. Raises SamplesError.
+    """
+    found, without = {}, []
+    for path in paths:
+        table, card = samples.read(path)
+        row = table.slice(0, 1).to_pylist()[0]
+        technology, dataset, host = card.get("data", {}).get("model"), row["dataset"], row["host"]
+        if technology not in ALL:
+            without.append(dataset)
+        elif card["data"]["pairs"] >= found.get((technology, dataset, host), {"pairs": 0})["pairs"]:
+            found[(technology, dataset, host)] = {
+                "technology": ALL[technology][0], "from": f"recorded: {host} · {row['lane']}", "dataset": dataset,
+                "data": label(dataset), "lane": row["lane"], **facts(card["data"], dataset),
+            }  # fmt: skip
+    rows = {of: [row for (technology, *_), row in sorted(found.items()) if technology == of] for of in ALL}
+    known = {dataset for _, dataset, _ in found}
+    return rows, [dataset for dataset in dict.fromkeys(without) if dataset not in known]
 
 
 def mapping_counts(realised):
@@ -103,8 +130,8 @@ def tidy(rows, lane):
         paper = row["from"] == "thesis"
         base = {
             "table": "thesis_tab7",
-            "source": "paper" if paper else "here",
-            "lane": "" if paper else lane["name"],
+            "source": "paper" if paper else "here" if row["from"] == "here" else "recorded",
+            "lane": "" if paper else row.get("lane", lane["name"]),
             "dataset": row["dataset"],
             "pairs": row.get("pairs"),
             "status": row["status"],
@@ -126,55 +153,65 @@ def tidy(rows, lane):
 
 
 @click.command()
+@click.argument("recorded", nargs=-1)
 @click.option("--paper", required=True, help="config/papers/thesis_tab7.csv.")
 @click.option("--data", required=True, help="Folder of the lane's pair files.")
 @click.option("--lane", required=True, help="The lane: config/lanes/<lane>.yaml.")
 @click.option("--real-data", default="", help="config/real_data.tsv.")
 @UNMAPPED
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
-def main(paper, data, lane, real_data, unmapped, out):
-    """Data sets in use, beside the thesis'."""
+def main(recorded, paper, data, lane, real_data, unmapped, out):
+    """Data sets in use, beside the thesis' and those of RECORDED, race files of thesis_tab9."""
     lane = read_yaml(lane)
     try:
         values, real = papers.read(paper), technology_of_real(real_data)
+        elsewhere, without = recorded_rows(recorded)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    rows, shown = [], set()
     extra = {technology for technology in EXTRA if os.path.exists(os.path.join(data, f"{technology}.arrow"))}
     # Reads that cannot be mapped have their row, and the simulated data set that stands in for them its own.
     simulated = extra | set(real.values()) if unmapped else extra - set(real.values())
-    for technology, dataset in datasets(simulated, real):
-        if technology not in shown and technology in TECHNOLOGIES:
-            rows.append(paper_row(technology, values))
-        shown.add(technology)
-        rows.append(our_row(technology, dataset, data, lane, unmapped))
-    write(rows, lane, out)
+    here, rows = datasets(simulated, real), []
+    for technology in ALL:
+        rows += [paper_row(technology, values)] if technology in TECHNOLOGIES else []
+        rows += [our_row(technology, dataset, data, lane, unmapped) for of, dataset in here if of == technology]
+        rows += elsewhere[technology]
+    write(rows, lane, out, without)
 
 
-def write(rows, lane, out):
-    """Write the four files."""
+def write(rows, lane, out, without=()):
+    """Write the four files. without: data sets of recorded races that do not say what they are."""
     lines = [TextLine(_texts(row), "paper" if row["from"] == "thesis" else "") for row in rows]
-    shown = PlainTable("thesis_tab7", TITLE, CAPTION, HEAD, lines, list(_notes(rows, lane)))
-    write_all(shown, out, COLUMNS, [row | {"mapping": mapping_text(row)} for row in rows], tidy(rows, lane))
+    shown = PlainTable("thesis_tab7", TITLE, CAPTION, HEAD, lines, list(_notes(rows, lane, without)))
+    write_all(shown, out, COLUMNS, [_as_columns(row) for row in rows], tidy(rows, lane))
+
+
+def _as_columns(row):
+    return {key: row[key] for key in COLUMNS if key in row} | {"mapping": mapping_text(row)}
 
 
 def _texts(row):
     return [Text(text_of(row, key), number=i >= FIRST_NUMBER) for i, key in enumerate(SHOWN_COLUMNS)]
 
 
-def _notes(rows, lane):
-    yield f"Ours: lane {lane['name']}."
-    simulated = [row["technology"] for row in rows if row["data"] == "simulated"]
-    unmapped = {row["technology"] for row in rows if is_real(row["dataset"])}
+def _notes(rows, lane, without):
+    yield f"Ours here: lane {lane['name']}."
+    here = [row for row in rows if row["from"] == "here"]
+    simulated = [row["technology"] for row in here if row["data"] == "simulated"]
+    unmapped = {row["technology"] for row in here if is_real(row["dataset"])}
     wanting = [technology for technology in simulated if technology not in unmapped]
     standing_in = [technology for technology in simulated if technology in unmapped]
     if wanting:
         yield f"Simulated, for want of real reads in config/real_data.tsv: {', '.join(wanting)}."
     if standing_in:
         yield f"Simulated, in the place of real reads that are not mapped here: {', '.join(standing_in)}."
+    told = {}
     for row in rows:
-        if row["from"] == "here" and row["status"] == "ok":
-            yield f"{row['dataset']}: {row['source']}. Mapping: {mapping_text(row)}."
+        if row["from"] != "thesis" and row["status"] == "ok":
+            told.setdefault(f"{row['dataset']}: {row['source']}. Mapping: {mapping_text(row)}.")
+    yield from told
+    if without:
+        yield f"Recorded before races kept what they ran on: {', '.join(without)}."
 
 
 if __name__ == "__main__":
