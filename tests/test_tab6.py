@@ -124,6 +124,16 @@ def test_peers_are_left_to_table_1_and_what_is_missing_says_why(make):
     assert {row["status"] for row in rows.values()} == {"no GPU: not measured on a host without one"}
 
 
+def test_ours_without_a_rate_share_a_line_for_each_host_and_reason(make):
+    lines = Path(f"{make(race('uniform_1000_e5', 0.02))}.md").read_text().splitlines()
+    no_gpu = [line for line in lines if "| this host |" in line and line.startswith("| GPU |")]
+    assert len(no_gpu) == 1 and "| distance only, full alignment |" in no_gpu[0]
+    assert "| wavebench, eWFA-GPU's design (GPU), wavebench, fast design (GPU) |" in no_gpu[0]
+    recorded = [line for line in lines if "h200-16c" in line and line.startswith("| GPU |")]
+    assert len(recorded) == 2 and "1000 nt e = 5 %" in recorded[0] and "fast design" in recorded[0]
+    assert "eWFA-GPU's design" in recorded[1] and "not recorded" in recorded[1]
+
+
 def test_the_tidy_file(make):
     rows = read_csv(f"{make(race('uniform_1000_e2', 0.01))}.tidy.csv")
     assert list(rows[0]) == TIDY_COLUMNS and {row["unit"] for row in rows} == {"GCUPS"}

@@ -78,7 +78,7 @@ def _our_row(standing, quantity, peak, why):
     tool, _, variant = line.row.tool.partition(":")
     shared = {
         "table": "thesis_tab6", "device_class": line.row.device, "tool": tool, "variant": variant,
-        "label": TOOL_NAMES.get(line.row.tool, line.row.label), "source": line.source, "host": line.host,
+        "label": _name(line), "source": line.source, "host": line.host,
         "threads": line.threads, "scope": line.row.scope, "quantity": quantity,
     }  # fmt: skip
     if peak is None:
@@ -103,7 +103,7 @@ def table(printed, standings, filled):
     """The PlainTable: class by class ours, then the thesis'. filled: the table.Table that the standings are of."""
     lines = []
     for device in dict.fromkeys(row["device_class"] for row in printed):
-        lines += [_our_line(standing, filled) for standing in standings if standing.line.row.device == device]
+        lines += _our_lines([standing for standing in standings if standing.line.row.device == device], filled)
         lines += [_paper_line(row) for row in printed if row["device_class"] == device]
     notes = [f"† {row['label']}, {row['tool']}: {row['note']}." for row in printed if row["note"]]
     notes.append(
@@ -125,8 +125,7 @@ def _faster_notes(standings):
             if peak
         ]
         if told:
-            row = standing.line.row
-            name = f"{TOOL_NAMES.get(row.tool, row.label)}, {SCOPES[row.scope]}, on {standing.line.host}"
+            name = f"{_name(standing.line)}, {SCOPES[standing.line.row.scope]}, on {standing.line.host}"
             yield f"Higher, but not shown for their doubts: {name}: {'; '.join(told)}."
 
 
@@ -140,17 +139,39 @@ def _paper_line(row):
     return TextLine([*map(Text, first), shown, *[Text("not told apart", why=True)] * 2], "paper")
 
 
+def _our_lines(standings, filled):
+    """A line for each of ours with a rate; those of a host without one share a line for each reason."""
+    without = {}
+    for standing in standings:
+        if standing.end_to_end is None:
+            without.setdefault((where_text(filled, standing.line), standing.why), []).append(standing)
+    lines = [_our_line(standing, filled) for standing in standings if standing.end_to_end]
+    return lines + [_missing_line(where, why, alike) for (where, why), alike in without.items()]
+
+
 def _our_line(standing, filled):
-    line, peak = standing.line, standing.end_to_end
+    line, record = standing.line, standing.end_to_end.record
     on_gpu = line.row.device == "GPU"
-    year = Text(peak.record["time_utc"][:4]) if peak else Text("–")
-    model = peak.record["gpu"] if peak and on_gpu else line.host
-    first = [line.row.device, TOOL_NAMES.get(line.row.tool, line.row.label), where_text(filled, line)]
-    cells = [*map(Text, first), year, Text(model), Text(SCOPES[line.row.scope]), Text("ours", why=True)]
+    model = record["gpu"] if on_gpu else line.host
+    first = [line.row.device, _name(line), where_text(filled, line), record["time_utc"][:4], model]
+    cells = [*map(Text, first), Text(SCOPES[line.row.scope]), Text("ours", why=True)]
     cells.append(_rate(standing.end_to_end, standing.why, filled))
-    kernel = _rate(standing.kernel, standing.why or "no kernel time", filled)
+    kernel = _rate(standing.kernel, "no kernel time", filled)
     cells.append(kernel if on_gpu else Text("a CPU", why=True))
     return TextLine(cells, "ours")
+
+
+def _missing_line(where, why, standings):
+    line = standings[0].line
+    names = ", ".join(dict.fromkeys(_name(standing.line) for standing in standings))
+    scopes = ", ".join(dict.fromkeys(SCOPES[standing.line.row.scope] for standing in standings))
+    cells = [*map(Text, (line.row.device, names, where, "–", line.host, scopes)), Text("ours", why=True)]
+    cells += [Text(why, why=True), Text(why if line.row.device == "GPU" else "a CPU", why=True)]
+    return TextLine(cells, "ours")
+
+
+def _name(line):
+    return TOOL_NAMES.get(line.row.tool, line.row.label)
 
 
 def _rate(peak, why, filled):
