@@ -75,7 +75,7 @@ def occupancy(**changes):
         "lengths_bp": {"shortest": 100, "mean": 3001.25, "longest": 24988}, "seconds": 0.0123,
         "seconds_without_stamps": 0.0119, "processors": 4, "bin_s": 1e-3, "kernels": kernels,
         "processors_at_work": [4.0] * 8 + [1.0] * 2, "load": [1.0] * 8 + [0.25] * 2, "kernels_s": [0.0, 0.01],
-        "mean_load": 0.85, "mean_processors": 0.85, "tail_s": 0.002, "batches": batches,
+        "mean_load": 0.85, "mean_processors": 0.85, "batches": batches,
     } | changes  # fmt: skip
 
 

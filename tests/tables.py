@@ -72,3 +72,12 @@ def drawer(folder):
         return draw_up(table, folder, rows, options, [*(f"--peer={path}" for path in peers), *races])
 
     return make
+
+
+def lambda_reads(tmp_path):
+    """A table of real reads: Nanopore's of phage lambda."""
+    table = tmp_path / "real.tsv"
+    head = ["name", "technology", "preset", "reads", "reads_sha256", "reference", "reference_sha256"]
+    row = ["lambda", "nanopore", "map-ont", "r.fq", "", "g.fa", ""]
+    table.write_text("\n".join("\t".join(fields) for fields in (head, row)) + "\n")
+    return table

@@ -33,14 +33,6 @@ def test_intervals_of_a_place_become_one():
     assert [len(values) for values in busy.merged([], [], [])] == [0, 0]
 
 
-def test_the_last_moment_of_enough():
-    begins, ends, weights = [0, 1, 6], [4, 5, 7], [0.25, 0.25, 0.25]
-    assert busy.last_moment_with(begins, ends, weights, 0.5) == 4
-    assert busy.last_moment_with(begins, ends, weights, 0.25) == 7
-    assert busy.last_moment_with(begins, ends, weights, 0.75) is None
-    assert busy.last_moment_with([0, 2], [2, 3], [0.5, 0.5], 0.5) == 3  # one takes the other's place
-
-
 def stamps(**changes):
     """Two kernels on four processors: four warps of the one from 1 to 3 ms, one of the other from 3 to 9 ms; the GPU
     has room for four and for eight."""
@@ -69,13 +61,7 @@ def test_stamps_become_what_was_at_work(monkeypatch):
     assert found["kernels_s"] == pytest.approx([1e-3, 9e-3])
     assert found["mean_load"] == pytest.approx((2 + 6 / 8) / 8)
     assert found["mean_processors"] == pytest.approx((2 + 6 / 4) / 8)
-    assert found["tail_s"] == pytest.approx(6e-3)
     assert found["batches"] == [{"batch": 0, "pairs": 7, "begin_s": 2e-3, "end_s": 9e-3}]
-
-
-def test_a_load_that_was_never_half_is_all_tail():
-    few = occupancy.how(stamps(at_once=np.array([40, 8])), SPANS, [])
-    assert few["tail_s"] == pytest.approx(8e-3)
 
 
 @pytest.mark.parametrize("changes", [{"unstamped": 3}, {"begin": np.empty(0, np.int64)}])
@@ -171,7 +157,7 @@ def test_the_figure_shows_warps_load_pairs_left_and_batches():
 
 def test_the_tail_is_that_of_the_curve_not_of_a_moment():
     """A kernel of microseconds at the end does not hide that most of the GPU had been idle."""
-    moment = synthetic_profiles.occupancy(tail_s=1e-5, load=[1.0] * 4 + [0.6] + [0.2] * 5)
+    moment = synthetic_profiles.occupancy(load=[1.0] * 4 + [0.6] + [0.2] * 5)
     assert gpu_occupancy.tail_ms(moment) == pytest.approx(5)
     assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 10, "kernels_s": [0.001, 0.01]}) == pytest.approx(9)
     assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 9 + [0.5], "kernels_s": [0.001, 0.0095]}) == 0

@@ -37,16 +37,3 @@ def merged(begins, ends, places):
     begins, ends = begins[order] + apart, np.maximum.accumulate(ends[order] + apart)
     first = np.append(True, begins[1:] > ends[:-1])
     return (begins - apart)[first], (ends - apart)[np.append(first[1:], True)]
-
-
-def last_moment_with(begins, ends, weights, least):
-    """The last moment up to which the weights of the intervals that went on came to ``least`` or more; None: never.
-
-    begins, ends, weights: [n], weights above 0. least: above 0.
-    """
-    moments = np.concatenate([begins, ends])
-    changes = np.concatenate([weights, np.negative(weights)])
-    order = np.lexsort((-changes, moments))  # what begins where another ends takes its place
-    totals = np.cumsum(changes[order])
-    enough = np.flatnonzero(totals >= least - 1e-9)  # sums of fractions are not exact
-    return float(moments[order][enough[-1] + 1]) if len(enough) else None

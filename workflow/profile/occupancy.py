@@ -73,7 +73,7 @@ def how(stamps, spans, batches):
     mean of each bin; processors_at_work: mean of each bin, those with a warp at least; load: of each bin, the part of
     the GPU that the warps at work take, where one warp takes 1 / at_once, at most 1 (kernels that do not need the same
     resource could come to more); kernels_s: [begin of the first, end of the last]; in that time, mean_load and
-    mean_processors, as parts, and tail_s, the seconds at its end during which the load was below a half.
+    mean_processors, as parts.
     Raises ProfileError where there are no stamps, or not all.
     """
     if not len(stamps.begin) or stamps.unstamped:
@@ -86,7 +86,6 @@ def how(stamps, spans, batches):
     bin_s, at_work = float(edges[1]), busy.merged(begin, end, stamps.processor)
     weights = 1 / stamps.at_once[stamps.kernel]
     load = np.minimum(busy.mean_at_work(begin, end, edges, weights), 1)
-    half = busy.last_moment_with(begin, end, weights, 0.5)
     return {
         "processors": stamps.processors,
         "bin_s": bin_s,
@@ -96,7 +95,6 @@ def how(stamps, spans, batches):
         "kernels_s": [first, last],
         "mean_load": float(load.sum() * bin_s / (last - first)),
         "mean_processors": float((at_work[1] - at_work[0]).sum() / (last - first) / stamps.processors),
-        "tail_s": last - (first if half is None else half),
         "batches": [{"batch": int(number), "pairs": int(held), "begin_s": float(begin_s), "end_s": float(end_s)}
                     for number, held, begin_s, end_s in batches],
     }  # fmt: skip

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it. A
-#: first call takes memory, some tenths of a second for ten million pairs; a kernel takes a second or more.
+#: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it, or
+#: very much memory taken.
 COMPILED_S = 1
 
 
@@ -29,7 +29,7 @@ def calibrated(sizes, slice_s, run):
     Behind a size that fits, the next one is the largest that would fit if time grew as the pairs do: calls on few pairs
     mostly show what a call costs besides. From one that does not fit it goes back a size. A run that does not lead to
     more pairs is made again: a tool may compile for a size when it first meets it, and a host may pause. All pairs
-    within the slice are run once: there are no more to find, and a GPU's tool takes half a minute to try them.
+    within the slice are run once: there are no more to find, and to bring and run them all takes a GPU's tool longest.
     """
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 

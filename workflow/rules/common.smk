@@ -106,10 +106,11 @@ def other_sample_files():
     return sorted(found - set(all_sample_files()))
 
 
-def recorded_files():
-    """Committed samples of named machines."""
+def recorded_files(experiment="*"):
+    """Committed samples of named machines, of all experiments or one."""
     return sorted(
-        str(path) for path in Path("results/recorded").glob("*/*/*/*.parquet")
+        str(path)
+        for path in Path("results/recorded").glob(f"*/*/{experiment}/*.parquet")
     )
 
 

@@ -159,7 +159,7 @@ rule thesis_tab7:
     input:
         modules=sources.closure("workflow/scripts/tables/thesis_tab7.py"),
         pairs=lambda wildcards: pair_files(settings.NEEDS["thesis_tab7"]),
-        recorded=[path for path in recorded_files() if "/thesis_tab9/" in path],
+        recorded=recorded_files(settings.NEEDS["thesis_tab7"]),
         paper="config/papers/thesis_tab7.csv",
         lane=f"config/lanes/{LANE}.yaml",
         real_data=SETTINGS.config["real_data"],

@@ -115,8 +115,8 @@ def _left(panel, content, edges):
 def tail_ms(content):
     """Milliseconds from the last bin with a load of a half until the kernels' end: what the curve shows.
 
-    The file's tail_s is of the load at each moment, which a kernel of microseconds, such as one that gathers CIGARs,
-    can lift above a half when most of the GPU has long been idle.
+    Of bins, not of moments: a kernel of microseconds, such as one that gathers CIGARs, can lift the load above a half
+    for a moment when most of the GPU has long been idle.
     """
     begin, end = content["kernels_s"]
     busy = [(at + 1) * content["bin_s"] for at, load in enumerate(content["load"]) if load >= 0.5]

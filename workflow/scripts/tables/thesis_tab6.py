@@ -7,9 +7,8 @@ from workflow.scripts.format_numbers import count, significant
 from workflow.scripts.table import Table
 from workflow.scripts.table_cli import read_measurements, read_yaml
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
-from workflow.scripts.table_text import hosts_notes, threads_text, where_text
+from workflow.scripts.table_text import hosts_notes, threads_text, tool_name, where_text
 from workflow.scripts.tables import thesis_tab1
-from workflow.scripts.tools import TOOL_NAMES
 
 TITLE = "thesis Tab 6 (ewfa Tab 7): peak GCUPS against the literature"
 CAPTION = (
@@ -78,7 +77,7 @@ def _our_row(standing, quantity, peak, why):
     tool, _, variant = line.row.tool.partition(":")
     shared = {
         "table": "thesis_tab6", "device_class": line.row.device, "tool": tool, "variant": variant,
-        "label": _name(line), "source": line.source, "host": line.host,
+        "label": tool_name(line), "source": line.source, "host": line.host,
         "threads": line.threads, "scope": line.row.scope, "quantity": quantity,
     }  # fmt: skip
     if peak is None:
@@ -125,7 +124,7 @@ def _faster_notes(standings):
             if peak
         ]
         if told:
-            name = f"{_name(standing.line)}, {SCOPES[standing.line.row.scope]}, on {standing.line.host}"
+            name = f"{tool_name(standing.line)}, {SCOPES[standing.line.row.scope]}, on {standing.line.host}"
             yield f"Higher, but not shown for their doubts: {name}: {'; '.join(told)}."
 
 
@@ -153,9 +152,9 @@ def _our_line(standing, filled):
     line, record = standing.line, standing.end_to_end.record
     on_gpu = line.row.device == "GPU"
     model = record["gpu"] if on_gpu else line.host
-    first = [line.row.device, _name(line), where_text(filled, line), record["time_utc"][:4], model]
+    first = [line.row.device, tool_name(line), where_text(filled, line), record["time_utc"][:4], model]
     cells = [*map(Text, first), Text(SCOPES[line.row.scope]), Text("ours", why=True)]
-    cells.append(_rate(standing.end_to_end, standing.why, filled))
+    cells.append(_rate(standing.end_to_end, "", filled))
     kernel = _rate(standing.kernel, "no kernel time", filled)
     cells.append(kernel if on_gpu else Text("a CPU", why=True))
     return TextLine(cells, "ours")
@@ -163,15 +162,11 @@ def _our_line(standing, filled):
 
 def _missing_line(where, why, standings):
     line = standings[0].line
-    names = ", ".join(dict.fromkeys(_name(standing.line) for standing in standings))
+    names = ", ".join(dict.fromkeys(tool_name(standing.line) for standing in standings))
     scopes = ", ".join(dict.fromkeys(SCOPES[standing.line.row.scope] for standing in standings))
     cells = [*map(Text, (line.row.device, names, where, "–", line.host, scopes)), Text("ours", why=True)]
     cells += [Text(why, why=True), Text(why if line.row.device == "GPU" else "a CPU", why=True)]
     return TextLine(cells, "ours")
-
-
-def _name(line):
-    return TOOL_NAMES.get(line.row.tool, line.row.label)
 
 
 def _rate(peak, why, filled):
