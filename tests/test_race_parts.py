@@ -300,6 +300,8 @@ def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):
     random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
     monkeypatch.setattr(worker, "fresh_adapter", start)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    # What other tests compile meanwhile comes into the same cache.
+    monkeypatch.setattr(worker, "kernel_cache", SimpleNamespace(kept=set))
     jobs = [Job("score", Edit()), Job("cigar", Edit())]
     assert worker.Team(1, 1).warm_up("slow", jobs, tmp_path / "small.arrow") == {
         "score": (3, False), "cigar": (3, False),
