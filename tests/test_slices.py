@@ -43,6 +43,14 @@ def test_sizes_that_a_call_on_few_pairs_shows_to_be_too_small_are_left_out():
     assert calibrate(lambda n, _: 2) == ([1, 1], 1)
 
 
+def test_what_a_call_costs_besides_does_not_keep_a_cell_at_few_pairs():
+    """7 pairs of 10,000 letters took WFA-GPU's design with a band 31 ms of 100, and thousands would have taken 100."""
+    assert calibrate(lambda n, _: 0.6 + n / 5000) == ([1, 1, 4, 16, 64, 256, 1024, 1024], 1024)
+    assert calibrate(lambda n, _: 0.4 + max(0, n - 64) / 500) == ([1, 1, 4, 16, 64, 256, 256], 256)
+    assert calibrate(lambda n, _: n * 0.4) == ([1, 1, 4, 4], 1), "one more size, since one alone does not tell"
+    assert calibrate(lambda n, _: 0.1 + n * 0.05) == ([1, 4, 16, 16], 16)
+
+
 def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_ones():
     assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 256, 64, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16, 16], 16)

@@ -27,16 +27,23 @@ def calibrated(sizes, slice_s, run):
 
     sizes: numbers of pairs, ascending. run: gives the Run of a number of pairs, or None where the tool fails on them.
     Behind a size that fits, the next one is the largest that would fit if time grew as the pairs do: calls on few pairs
-    mostly show what a call costs besides. From one that does not fit it goes back a size. A run that does not lead to
-    more pairs is made again: a tool may compile for a size when it first meets it, and a host may pause. All pairs
-    within the slice are run once: there are no more to find, and to bring and run them all takes a GPU's tool longest.
+    mostly show what a call costs besides. Where none would, the next size is tried that fits if time goes on to grow as
+    it did from fewer pairs; a call on ten long pairs may take as long as one on a thousand. From one that does not fit
+    it goes back a size. A run that does not lead to more pairs is made again: a tool may compile for a size when it
+    first meets it, and a host may pause. All pairs within the slice are run once: there are no more to find, and to
+    bring and run them all takes a GPU's tool longest.
     """
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 
     def next_behind(found):
         if found.run_s > slice_s:
             return at
-        return max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
+        in_proportion = max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
+        fewer = max((n for n in runs if n < sizes[at]), default=None)
+        if in_proportion > at or at + 1 == over or fewer is None:
+            return in_proportion
+        a_pair = max(0, found.run_s - runs[fewer].run_s) / (sizes[at] - fewer)
+        return at + (found.run_s + a_pair * (sizes[at + 1] - sizes[at]) <= slice_s)
 
     def tells_all(found):
         return at == len(sizes) - 1 and found.run_s <= slice_s and found.all_s <= 2 * found.run_s + COMPILED_S
@@ -49,6 +56,8 @@ def calibrated(sizes, slice_s, run):
             runs[sizes[at]] = found
         if found and found.run_s <= slice_s:
             fitting, at = at, next_behind(found)
+            if at == fitting and at + 1 < over and len(runs) == 1:  # nothing tells yet how time grows
+                at += 1
         else:
             over, at = at, at - 1
     return runs
