@@ -16,7 +16,8 @@ def uniform(pairs, length, error, seed=11):
 
 
 def ragged(pairs, longest, seed):
-    """Pairs of all lengths up to the longest, with up to 20 % errors; every 64th with a letter other than ACGT."""
+    """Pairs of all lengths up to the longest, with up to 20 % errors; every 64th with a letter other than ACGT: N, a
+    lower one or another byte, in the pattern or in the text."""
     parts = [
         uniform(max(1, pairs // 8), max(1, longest * part // 8), error, seed + part)
         for part, error in zip(range(1, 9), (0.01, 0.2, 0.02, 0.1, 0, 0.05, 0.15, 0.03), strict=True)
@@ -24,10 +25,14 @@ def ragged(pairs, longest, seed):
     batch = joined(parts)
     order = np.random.default_rng(seed).permutation(len(batch))
     batch = batch.take(order)
-    odd = batch.pattern.copy()
-    starts = batch.pattern_offsets[:-1][::64]
-    odd[starts[starts < len(odd)]] = ord("N")
-    return PairBatch(odd, batch.pattern_offsets, batch.text, batch.text_offsets)
+    pattern, text = batch.pattern.copy(), batch.text.copy()
+    for flat, offsets, first, letter in (
+        (pattern, batch.pattern_offsets, 0, b"N"), (pattern, batch.pattern_offsets, 128, b"a"),
+        (text, batch.text_offsets, 64, b"N"), (text, batch.text_offsets, 192, b"\xff"),
+    ):  # fmt: skip
+        starts = offsets[first:-1:256]
+        flat[starts[starts < len(flat)]] = ord(letter)
+    return PairBatch(pattern, batch.pattern_offsets, text, batch.text_offsets)
 
 
 def joined(parts):

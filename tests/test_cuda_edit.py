@@ -57,7 +57,11 @@ def check(pairs, answer, rescued=()):
 
 
 RAGGED = [(b"", b""), (b"A", b""), (b"", b"AC"), (b"GATTACA", b"GAATA"), (b"A" * 40, b"A"), (b"A", b"T" * 34)]
-RAGGED += random_pairs(18, LENGTHS, seed=1)
+RAGGED += random_pairs(10, LENGTHS, seed=1)
+RAGGED += [(b"ACGT" * 16 + b"A", b"T" + b"ACGT" * 16)] + [
+    ((b"GATTACA" * 10)[:length], (b"GATCACA" * 10)[: length + more])
+    for length, more in zip(LENGTHS[3:], (0, 0, 0, 1, 0, -1) * 2, strict=False)
+]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.test_cuda_edit import check
 
 #: On both sides of each limit of the papers' kernels, and these among others all over what they can do.
 LIMITS = (32, 33, 64, 65, 128, 129)
-DISTANCES = (0, 1, 5, 17, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129)
+DISTANCES = (0, 1, 5, 17, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129, 130)
 #: Operations in a word of a backtrace vector.
 WORD = 32
 
@@ -60,6 +60,15 @@ FIRST_KERNELS = {"fast": certain_band, "paper": kernel_for}
 def operations_of(cigar):
     """Of each edit, in order."""
     return "".join(int(length) * op for length, op in re.findall(r"(\d+)([XID])", cigar))
+
+
+def test_words_of_the_longest_vector_are_written_and_read():
+    """A pair for each, all in the widest kernel."""
+    distances = (20, 50, 90)
+    pairs = mixed_pairs(distances, seed=3)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", {"block_threads": 32, "first_kernel": "E128"})
+    check(pairs, answer)
+    assert {name: sorted(scores) for name, scores in answer["answered"].items() if scores} == {"E128": [*distances]}
 
 
 @pytest.mark.parametrize(

@@ -258,8 +258,10 @@ def test_the_kernels_of_a_gpu(tmp_path):
 @pytest.mark.gpu
 def test_the_timeline_of_a_gpu(tmp_path):
     out = tmp_path / "timeline.json"
-    assert command.main(["timeline", "--data", str(tmp_path), "--pairs", "100000", "--out", str(out)]) == 0
+    assert command.main(["timeline", "--data", str(tmp_path), "--pairs", "1000000", "--out", str(out)]) == 0
     for design in profiles.read(out, "timeline")["designs"]:
         spans = design["spans"]
         assert {span["part"] for span in spans} == {"time_h2d", "time_pack", "time_kernel", "time_d2h"}
         assert all(0 <= span["begin_s"] <= span["end_s"] <= 2 * design["seconds"] for span in spans)
+        letters_in, kernels = ([s for s in spans if s["part"] == part] for part in ("time_h2d", "time_kernel"))
+        assert any(a["begin_s"] < b["end_s"] and b["begin_s"] < a["end_s"] for a in letters_in for b in kernels)

@@ -38,7 +38,8 @@ def calibrated(sizes, slice_s, run):
     def next_behind(found):
         if found.run_s > slice_s:
             return at
-        in_proportion = max((p for p in range(at + 1, over) if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
+        larger = range(at + 1, over)
+        in_proportion = max((p for p in larger if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
         fewer = max((n for n in runs if n < sizes[at]), default=None)
         if in_proportion > at or at + 1 == over or fewer is None:
             return in_proportion

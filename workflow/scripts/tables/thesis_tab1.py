@@ -53,7 +53,9 @@ def make_layout(experiment, real_data, measurements):
         "time from input that was packed to 2 bits beforehand leaves out packing and copies a quarter of the bytes: no "
         "other row's time is to be compared with it. pack_pairs() has put down the lengths and places of the pairs "
         "beforehand, too. Its own floor is the longer of the way in (2 bits a letter, and the lengths) and the way out "
-        "(4 bytes for each run of a CIGAR, 4 for where it ends and 4 for the score) at the measured bandwidths.",
+        "(4 bytes for each run of a CIGAR, 4 for where it ends and 4 for the score) at the measured bandwidths; its "
+        "kernels are those of the row above, whose rate tells of both. The original eWFA-GPU was measured elsewhere, "
+        "with CIGARs only.",
         rows=with_unlisted_tools(ROWS, experiment, BLOCKS),
         columns=COLUMNS,
         metric="edit",
