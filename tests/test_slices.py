@@ -70,6 +70,11 @@ def test_all_pairs_within_the_slice_are_run_again_only_where_something_was_compi
     assert calibrate(lambda n, _: n / 5000, compiles) == ([1, 4096, 4096], 4096)
 
 
+def test_the_fewest_pairs_that_take_far_longer_than_a_slice_are_run_once_where_nothing_was_compiled():
+    assert calibrate(lambda n, _: 9, lambda n, _: 9) == ([1], 1)
+    assert calibrate(lambda n, _: 9, lambda n, time: 15 if time == 1 else 9) == ([1, 1], 1)
+
+
 def test_of_two_tries_each_quantity_is_the_lesser_one():
     """The first takes memory, and brings what cells share: 30 GB of 100M pairs. Rounds take neither again."""
     tries = iter([Run(0.1, 0.1, 0.1), Run(0.6, 11, 25), Run(0.65, 1.3, 2)])

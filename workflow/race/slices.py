@@ -7,6 +7,8 @@ import numpy as np
 #: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it, or
 #: very much memory taken.
 COMPILED_S = 1
+#: Slices that the fewest pairs take, from which on no pause of a host explains that they do not fit.
+SLOW_SLICES = 8
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ def calibrated(sizes, slice_s, run):
     it did from fewer pairs; a call on ten long pairs may take as long as one on a thousand. From one that does not fit
     it goes back a size. A run that does not lead to more pairs is made again: a tool may compile for a size when it
     first meets it, and a host may pause. All pairs within the slice are run once: there are no more to find, and to
-    bring and run them all takes a GPU's tool longest.
+    bring and run them all takes a GPU's tool longest. So are the fewest, where they take far longer than a slice: they
+    are what the cell runs anyway.
     """
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 
@@ -47,7 +50,9 @@ def calibrated(sizes, slice_s, run):
         return at + (found.run_s + a_pair * (sizes[at + 1] - sizes[at]) <= slice_s)
 
     def tells_all(found):
-        return at == len(sizes) - 1 and found.run_s <= slice_s and found.all_s <= 2 * found.run_s + COMPILED_S
+        most = at == len(sizes) - 1 and found.run_s <= slice_s
+        fewest = at == 0 and found.run_s > SLOW_SLICES * slice_s
+        return (most or fewest) and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
         found = run(sizes[at])
