@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import naive
+from tests import naive, past_bands
 from tests.test_affine_kernels import pair
 from wfa_kernels import Affine, Edit, PairBatch, align
 from wfa_kernels.cigar import format_packed
@@ -89,6 +89,13 @@ def test_every_width_of_lanes_and_bands(vector, monkeypatch, count, rate):
     """Few pairs take wide lanes, many narrow ones; costs foretold too low or too high make bands of 1 to many words."""
     foretell(monkeypatch, rate)
     check(noisy_pairs(count, 150, [0, 0.05, 0.2, 0.6], count), USUAL)
+
+
+@pytest.mark.parametrize("outs", [range(10, 70), (14, 16, 18), (30, 32, 34, 62, 64, 66)])
+def test_what_is_just_past_a_band_is_not_proven(vector, monkeypatch, outs):
+    """Many pairs take narrow lanes, few wide ones."""
+    foretell(monkeypatch, 0.001)
+    check(past_bands.pairs_around(outs) + past_bands.pairs_around(outs, less=1), Edit())
 
 
 def test_all_kernels_were_made(vector, monkeypatch):

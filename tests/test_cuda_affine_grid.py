@@ -6,7 +6,7 @@ from math import gcd
 
 import pytest
 
-from tests import affine_in_python, naive
+from tests import affine_in_python, naive, past_bands
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cuda.affine_forward import cells_of
 from wfa_kernels.result import NO_SCORE
@@ -55,6 +55,15 @@ def check_all(triples):
 def test_some_penalties_of_all_kinds():
     """No cost of opening, a mismatch dearer than a gap on each side, a dear opening, wide numbers."""
     check_all([(5, 0, 2), (6, 1, 1), (1, 8, 1), (5, 7, 4)])
+
+
+def test_what_is_just_past_a_band_is_not_certain():
+    pairs = past_bands.pairs_around(range(30, 36)) + past_bands.pairs_around(range(32, 35), less=3)
+    asked = [((1, 0, 1), pairs), ((1, 2, 1), pairs)]
+    for (triple, _), told in zip(asked, affine_in_python.answers(asked), strict=True):
+        for kernel, traced, scores, cigars in told:
+            check(triple, pairs, kernel, traced, scores, cigars)
+            assert kernel != "band" or len(pairs) / 3 < scores.count(NO_SCORE) < len(pairs), "some, not all"
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tests import cuda_simulator, gpu_cells, naive
+from tests import cuda_simulator, gpu_cells, naive, past_bands
 from wfa_kernels import Edit, PairBatch
 from wfa_kernels.cuda import aligner, device, pinned
 from wfa_kernels.cuda.banded_bpm import BANDS
@@ -112,6 +112,12 @@ def test_packed_pairs_bring_their_own_records(letters, more):
     assert (len(answer["batches"]) > 2) == (not more)
     assert answer["locked"][0] == answer["locked"][1] > 0
     assert not any(count % 8 for count in answer["batches"][:-1])
+
+
+def test_what_is_just_past_a_band_is_not_certain():
+    """Of the two narrower bands."""
+    pairs = past_bands.pairs_around(range(14, 19)) + past_bands.pairs_around((16, 32, 33), less=1)
+    check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast"))
 
 
 def test_gaps_longer_than_the_diagonals_at_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests import gpu_cells, strips_on_the_cpu
+from tests import gpu_cells, past_bands, strips_on_the_cpu
 from wfa_kernels import Affine, PairBatch, align
 from wfa_kernels.cuda import strips_windows
 from wfa_kernels.cuda.affine_rates import LETTER_BITS, TOLERANCE
@@ -59,6 +59,22 @@ def limits_for(pairs, scores):
     rates = np.sort((scores + 1 - TOLERANCE) / letters * 2**LETTER_BITS)
     places = [int(part * (len(rates) - 1)) for part in (0.3, 0.5, 0.7, 0.9)]
     return [(3, 0), (9, 0), (1000, 0), *((1000, max(1, int(rates[place]))) for place in places)]
+
+
+#: Diagonals about what reaches of 1, 2 and 3 chunks have.
+OUTS = [32 * reach + away for reach in (1, 2, 3) for away in range(-2, 4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gap_open", [0, 2])
+def test_what_is_just_past_a_reach_is_not_certain(gap_open):
+    pairs = [one for less in (-5, -1, 0, 1, 5) for one in past_bands.pairs_around(OUTS, less)]
+    pairs = PairBatch.from_strings(*zip(*pairs, strict=True))
+    expected = align(pairs, Affine(1, gap_open, 1), device="cpu", algorithm="wfa").scores
+    for scores, _ in strips_on_the_cpu.answers(pairs, (1, gap_open, 1), [(reach, 0) for reach in (1, 2, 3)], False):
+        certain = scores != NO_SCORE
+        np.testing.assert_array_equal(scores[certain], expected[certain])
+        assert certain.any() and not certain.all()
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 Recurrence: that of affine_bits. Strip s is 32 rows (see affine_chunk), and has the chunks, 32 columns each, from
 s - A + d to s + A + d + 1 at most, d = (n - m) // 64: a staircase in which each row has the diagonals from -32 (A - d)
-to 32 (A + d) + 1 at least. Cells outside count as dearer than they are, never as cheaper.
+to 32 (A + d) at least (the last row has one more, which is not handed down). Cells outside count as dearer than they
+are, never as cheaper.
 
 Exactness. A path that leaves the staircase costs ``limit`` or more in gaps alone (see affine_bits), so a score below
 that is certain. A staircase that holds the whole matrix is exact for every score. Of the staircase only those chunks
@@ -156,7 +157,7 @@ def make_functions(penalties, traced):
     @inlined
     def limit(m, n, reach):
         shift = (n - m) >> int32(6)
-        a, b = int32(32) * (reach - shift), int32(32) * (reach + shift) + int32(1)
+        a, b = int32(32) * (reach - shift), int32(32) * (reach + shift)
         certain = int32(int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, a + b + int32(1)))
         if a < max(int32(0), m - n) or b < max(int32(0), n - m):
             certain = int32(-1)
