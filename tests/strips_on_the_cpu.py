@@ -87,8 +87,9 @@ def install():
 def align(pairs, penalties, reach, rate, traced, bits=()):
     """(scores, CIGARs): one level of strips on a PairBatch of ACGT; NO_SCORE for the pairs it is not certain of.
 
-    penalties: (mismatch, gap_open, gap_extend). reach, rate: see affine_strips. CIGARs: None if not traced, else
-    (uint32[...], int64[pairs + 1]) as in an AlignmentResult. bits: trace them in the Windows of these.
+    penalties: (mismatch, gap_open, gap_extend). reach, rate: see affine_strips, a rate of each pair or of all.
+    CIGARs: None if not traced, else (uint32[...], int64[pairs + 1]) as in an AlignmentResult. bits: trace them in the
+    Windows of these.
     """
     given = Given(pairs, penalties)
     reach, part = given.strips(reach, traced)
@@ -154,9 +155,9 @@ class Given:
 
         slot = SimpleNamespace(launch=launch, scores=self.scores)
         batch = SimpleNamespace(slot=slot, input=self.input, output=self.output)
-        for i in range(len(self.scores)):
+        for i, its_rate in enumerate(np.broadcast_to(rate, len(self.scores)).tolist()):
             pairs, memory = (-1, _NEXT, i, 1), (words, len(words), self.bounds)
-            self._design._launch_part(batch, pairs, (1, reach, rate), memory, traced, windows)
+            self._design._launch_part(batch, pairs, (1, reach, its_rate), memory, traced, windows)
 
     def tell(self, i, words):
         """Put down a pair's bounds by seeds."""

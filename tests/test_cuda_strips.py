@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests import gpu_cells, past_bands, strips_on_the_cpu
+from tests import gpu_cells, past_bands, strips_on_the_cpu, wandering_pairs
 from wfa_kernels import Affine, PairBatch, align
 from wfa_kernels.cuda import strips_windows
 from wfa_kernels.cuda.affine_rates import LETTER_BITS, TOLERANCE
@@ -75,6 +75,41 @@ def test_what_is_just_past_a_reach_is_not_certain(gap_open):
         certain = scores != NO_SCORE
         np.testing.assert_array_equal(scores[certain], expected[certain])
         assert certain.any() and not certain.all()
+
+
+def rates_for(pairs, scores, more):
+    """For each pair the lowest rate by which its limit is its score (without a common divisor) and so much more."""
+    letters = pairs.pattern_lengths + pairs.text_lengths
+    return np.maximum(1, -(-(scores + more - TOLERANCE) * 2**LETTER_BITS // letters)).tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("penalties", "traced", "bits"),
+    [
+        ((2, 3, 1), False, ()),
+        ((2, 3, 1), True, (2,)),
+        ((1, 0, 1), True, ()),
+        ((5, 4, 2), True, ()),
+        ((9, 1, 2), False, ()),
+    ],
+)
+def test_strips_are_as_certain_as_they_say_of_pairs_that_wander(penalties, traced, bits):
+    pairs = wandering_pairs.batch(4000, seed=sum(penalties))
+    expected = align(pairs, Affine(*penalties), device="cpu", algorithm="wfa").scores
+    limits = [(reach, more) for reach in (1, 2, 3, 1000) for more in (1, 2, 9, None)]
+    rates = [0 if more is None else rates_for(pairs, expected, more) for _, more in limits]
+    reaches = [(reach, rate) for (reach, _), rate in zip(limits, rates, strict=True)]
+    found = strips_on_the_cpu.answers(pairs, penalties, reaches, traced, bits)
+    for (reach, more), (scores, cigars) in zip(limits, found, strict=True):
+        certain = scores != NO_SCORE
+        np.testing.assert_array_equal(scores[certain], expected[certain], f"reach {reach}, {more} more")
+        assert certain.all() if reach == 1000 else not certain.all(), f"reach {reach}, {more} more"
+        assert np.count_nonzero(certain) > 100
+        if traced:
+            sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
+            costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
+            np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, reach {reach}, {more} more")
 
 
 @pytest.mark.slow

@@ -26,7 +26,9 @@ class Chunk:
     State: tuple of uint32, the planes u, p, v, q of a strip. Edge: tuple of uint32, the planes v, q of 32 columns.
 
     - ``first_state(strip)``, ``later_state()``: before a strip's first chunk, at the text's beginning or within it;
-    - ``top_edge(chunk)``: what row 0 of the matrix hands down; ``no_edge()``: from above the band;
+      there cells left of it cost e more a diagonal than the one above its first cell, as if in a gap that is open;
+    - ``top_edge(chunk)``: what row 0 of the matrix hands down; ``no_edge()``: from above the band, where cells cost e
+      more a column than the last one that was handed down;
     - ``edge_rise(edge)``: int32, by how much H grows over the edge's 32 columns; ``strip_rise(state)``: by how much it
       grows from above the strip to its last row 32 columns further left, along the last antidiagonal;
     - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...],
@@ -75,20 +77,19 @@ class Chunk:
 
     def _starts(self):
         _, gap_open, gap_extend = self.cell.triple
-        dearest = gap_open + gap_extend
         usual = {"u": self.cell.delta, "v": self.cell.delta, "p": self.cell.gap, "q": self.cell.gap}
-        first = digits(dearest + gap_extend, self.cell.delta_bits)  # u of (1, 0) and v of (0, 1), and the highest
-        lowest = digits(gap_extend - dearest, self.cell.delta_bits)
+        first = digits(gap_open + 2 * gap_extend, self.cell.delta_bits)  # u of (1, 0) and v of (0, 1)
         at_text_start = [
             _flipped(usual[p[0]], first, int(p[1:]), "top") if p[0] == "u" else _word(usual[p[0]], p)
             for p in self.planes
         ]
-        within = [_word({"u": first, "v": lowest}.get(p[0], usual[p[0]]), p) for p in self.planes]
+        zeros = digits(0, self.cell.delta_bits)  # v = -e, q = e
+        within = [_word(zeros if p[0] in "vq" else usual[p[0]], p) for p in self.planes]
         above = [
             _flipped(usual["v"], first, int(p[1:]), "corner") if p[0] == "v" else _word(usual[p[0]], p)
             for p in self.edges
         ]
-        beyond = [_word(first if p[0] == "v" else usual["q"], p) for p in self.edges]
+        beyond = [_word(usual[p[0]], p) for p in self.edges]
         return [
             "def first_state(strip):",
             "    top = uint32(1) if strip == 0 else uint32(0)",

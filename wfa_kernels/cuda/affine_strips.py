@@ -2,12 +2,15 @@
 
 Recurrence: that of affine_bits. Strip s is 32 rows (see affine_chunk), and has the chunks, 32 columns each, from
 s - A + d to s + A + d + 1 at most, d = (n - m) // 64: a staircase in which each row has the diagonals from -32 (A - d)
-to 32 (A + d) at least (the last row has one more, which is not handed down). Cells outside count as dearer than they
-are, never as cheaper.
+to 32 (A + d) at least (the last row has one more, which is not handed down).
 
-Exactness. A path that leaves the staircase costs ``limit`` or more in gaps alone (see affine_bits), so a score below
-that is certain. A staircase that holds the whole matrix is exact for every score. Of the staircase only those chunks
-are computed through which a path below the limit may go, as the costs so far tell; f = n - m is the final diagonal:
+Exactness. Cells outside have made-up costs: e more for each diagonal further left than the cell above the first one of
+a strip, or further right than the last one handed down, as if gaps went on there that are open. So costs never fall
+along a diagonal, here as anywhere, without which the cells' small numbers (affine_cell) would grow past their digits.
+The made-up costs may be too low. But a path over such cells goes to them and back in gaps of e a letter at least, opens
+one to come back, and opened one on its way to where it leaves, but if that is diagonal 0: so it costs ``limit`` or more
+(see affine_bits), and a score below that is certain. Of the staircase only those chunks are computed through which a
+path below the limit may go, as the costs so far tell; f = n - m is the final diagonal:
 - A path that comes down into strip s left of column j, where that is on a diagonal left of f, has cost H[32 s, j'] at
   some j' < j, and still needs a gap of f - j' + 32 s letters of the text. H[32 s, j] <= H[32 s, j'] + o + e (j - j'),
   so it costs H[32 s, j] + e (f - j + 32 s) or more. If that reaches the limit, the strip begins at column j.
@@ -15,19 +18,19 @@ are computed through which a path below the limit may go, as the costs so far te
   column at some row i' <= i, and costs H[i, j] + e (j - i - f) or more for the same reason. If that reaches the limit,
   the strip ends behind column j.
 Costs grow on the way, so the band narrows, at the end to a few chunks. (To prune by a lower bound of what is left:
-Hadlock 1988.) H at the lower corners of chunks is known from those of the strip above and sums of u - v over a strip's
-rows, at its right end from sums of v along its last row.
+Hadlock 1988.) A path over cells with made-up costs crosses the diagonals of those corners too, and each diagonal
+further takes e, and e again on the way back. H at the lower corners of chunks is known from those of the strip above
+and sums of u - v over a strip's rows, at its right end from sums of v along its last row; that of a strip's first
+chunk, beside made-up costs, is not made use of.
 
 What is left of a pair costs more than the gap back, so a bound by its seeds (affine_seeds) is added: for the rows from
 32 (s + 1) on in the first case, for the columns from j + 32 on in the second. Not for those from 32 s or j on, since a
 path may leave the band further on: it crosses the diagonal that begins where the strip begins, or where the strip above
-ends, within 32 rows or columns, and costs never fall along a diagonal. The bound falls along the text, and by itself
-would let a strip end several chunks behind the one above. A strip ends one chunk behind it at most: all further ones
-are right of that diagonal.
-
-A strip's first chunk tells nothing: u and v are bounded by g, so beside the border, where a neighbour outside is dear,
-costs are too high; they are right from the diagonal on that begins where the strip does, and in the last chunk up to
-the one that begins where the strip above ends. Beyond that chunk u and v would not hold what they must.
+ends, within 32 rows or columns, and costs never fall along a diagonal. The bound falls along the text, by 3 seeds of 2
+e at most for every 32 letters. Where strips begin at the same column one after the other, or end two chunks one behind
+the other, all that is left out is 32 diagonals further away than by the strip above, 64 e to and fro: more than the
+bounds of one or two blocks of letters. So a strip may begin where the one above does, and ends two chunks behind it at
+most. (One chunk behind: along the same diagonal, for which the bound of the strip above need not hold for ever.)
 
 All of this holds for any limit below that of the staircase, and a lower one needs fewer chunks. So pairs are first
 tried under a limit by the batches before (affine_rates), and again without where they are not below it.
@@ -159,6 +162,8 @@ def make_functions(penalties, traced):
         shift = (n - m) >> int32(6)
         a, b = int32(32) * (reach - shift), int32(32) * (reach + shift)
         certain = int32(int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, a + b + int32(1)))
+        if a == int32(0) or b == int32(0):
+            certain = int32(certain - int32(gap_open))
         if a < max(int32(0), m - n) or b < max(int32(0), n - m):
             certain = int32(-1)
         elif a >= m and b >= n:
@@ -185,9 +190,9 @@ def _make_pruning(triple, rise_at):
     """Device functions, for penalties without a common divisor, that tell which chunks a path below a limit needs.
 
     border(length): H at the matrix' border. corner_above(words, strip, chunk, done, above): H at the upper right corner
-    of a chunk, _UNKNOWN where the strip above ends there, _BEYOND where it ended before; see edge_above. leaves(risen,
-    away, bound): whether paths that leave the band cost ``bound`` or more, H being ``risen`` (below 0: not known) where
-    a column begins that is ``away`` diagonals from the final one.
+    of a chunk, _UNKNOWN where the strip above ends there or a chunk before, _BEYOND where it ended further left; see
+    edge_above. leaves(risen, away, bound): whether paths that leave the band cost ``bound`` or more, H being ``risen``
+    (below 0: not known) where a column begins that is ``away`` diagonals from the final one.
     """
     _, gap_open, gap_extend = triple
 
@@ -202,7 +207,7 @@ def _make_pruning(triple, rise_at):
             risen = border(int32(int32(CHUNK) * (c + int32(1))))
         elif done > c:
             risen = int32(words[above + uint64(rise_at)])
-        elif done < c:
+        elif done < c - int32(1):
             risen = int32(_BEYOND)
         return risen
 
