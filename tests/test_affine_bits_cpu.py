@@ -11,7 +11,7 @@ from tests import naive, past_bands
 from tests.test_affine_kernels import pair
 from wfa_kernels import Affine, Edit, PairBatch, align
 from wfa_kernels.cigar import format_packed
-from wfa_kernels.cpu import affine, affine_bits, affine_wfa
+from wfa_kernels.cpu import affine, affine_bits, affine_wfa, bit_groups
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 PLENTY = 2**28
@@ -96,6 +96,23 @@ def test_what_is_just_past_a_band_is_not_proven(vector, monkeypatch, outs):
     """Many pairs take narrow lanes, few wide ones."""
     foretell(monkeypatch, 0.001)
     check([one for less in (0, 1, 2) for one in past_bands.pairs_around(outs, less)], Edit())
+
+
+@pytest.mark.parametrize("band", [2, 4, 8, 32])
+def test_all_steps_at_the_border_are_told(band):
+    """And no further one: two antidiagonals each, behind the first one that is known, with cells of row or column 0."""
+    told = 0
+    for m, n in np.ndindex(20, 20):
+        if abs(n - m) >= band:
+            continue
+        a = bit_groups.lowest_diagonal(m, n, band)
+        antidiagonals = [
+            t for t in range((a & 1) + 1, band) if any(abs(k) >= t for k in range(-a + (t + a) % 2, band - a, 2))
+        ]
+        expected = max(((t - (a & 1) + 1) // 2 for t in antidiagonals), default=0)
+        assert bit_groups.border_steps(m, n, band) == expected
+        told += 1
+    assert told > 30
 
 
 def test_all_kernels_were_made(vector, monkeypatch):

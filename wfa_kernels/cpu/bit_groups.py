@@ -60,8 +60,8 @@ def double_steps(m, n):
 @helper
 def border_steps(m, n, band):
     """Double steps that touch the matrix' first row or column."""
-    half = lowest_diagonal(m, n, band) >> 1
-    return max(half + 1, (band >> 1) - 1 - half)
+    a = lowest_diagonal(m, n, band)
+    return max(a >> 1, (band >> 1) - ((a + 1) >> 1))
 
 
 @helper
