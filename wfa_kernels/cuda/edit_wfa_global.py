@@ -149,9 +149,10 @@ class GlobalWfa:
             self._take(traced)
         blocks = BLOCKS if level == 0 else self._blocks(batch.longest, traced)
         limit = min(batch.longest, self._limit(blocks, traced))
-        make_kernel(traced)[min(blocks, batch.pairs), BLOCK_THREADS, batch.slot.compute](
-            *batch.input, queue, after, *batch.output, limit, self.offsets, self.operations
-        )
+        batch.slot.launch(
+            make_kernel(traced), min(blocks, batch.pairs), BLOCK_THREADS, *batch.input, queue, after, *batch.output,
+            limit, self.offsets, self.operations,
+        )  # fmt: skip
 
     def _blocks(self, limit, traced):
         most = self.operations.size // (limit + 1) ** 2 if traced else self.offsets.size // _offsets_of_block(limit)
