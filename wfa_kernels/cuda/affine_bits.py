@@ -96,7 +96,10 @@ def make_kernel(penalties, band, traced):
 
     @inlined
     def limit(m, n, a):
-        return int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, band)
+        certain = int32(2 * gap_open) + int32(gap_extend) * letters_outside(m, n, a, band)
+        if a < int32(0):  # of B diagonals none is to spare for the parity of a: the band lacks diagonal 0
+            certain = int32(0)
+        return certain
 
     @inlined
     def words_of(m, n):
