@@ -75,17 +75,19 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
             more = result.rescued - strange(pairs)
             assert more > 0 if little_room and scope == "cigar" else more == 0, f"{source}, {scope}: {more} more"
             np.testing.assert_array_equal(result.scores, expected, f"{source}, {scope}")
-        costs = costs_of(
-            pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, result.cigars, result.cigar_offsets,
-            np.array(triple),
-        )  # fmt: skip
+        costs = costs_of(pairs, result.cigars, result.cigar_offsets, triple)
         wrong = np.flatnonzero(costs != expected)
         assert not len(wrong), f"{source}: {len(wrong)} CIGARs do not fit, the first of pair {wrong[0]}"
 
 
+def costs_of(pairs, cigars, offsets, triple):
+    """What each CIGAR of a PairBatch costs, see AlignmentResult; below 0 where it does not fit its pair."""
+    sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
+    return _costs(*sides, cigars, offsets, np.array(triple))
+
+
 @njit(parallel=True)
-def costs_of(pattern, pattern_offsets, text, text_offsets, cigars, offsets, triple):
-    """What each CIGAR costs; -1 where it does not fit its pair."""
+def _costs(pattern, pattern_offsets, text, text_offsets, cigars, offsets, triple):
     costs = np.empty(len(offsets) - 1, np.int64)
     for i in prange(len(costs)):
         v, h, cost, before = pattern_offsets[i], text_offsets[i], 0, 0

@@ -61,6 +61,17 @@ def limits_for(pairs, scores):
     return [(3, 0), (9, 0), (1000, 0), *((1000, max(1, int(rates[place]))) for place in places)]
 
 
+def checked(pairs, penalties, expected, answer, which):
+    """Whether each pair is certain; scores and CIGARs of those that are have to be right. which: of the answers."""
+    scores, cigars = answer
+    certain = scores != NO_SCORE
+    np.testing.assert_array_equal(scores[certain], expected[certain], which)
+    if cigars is not None:
+        costs = gpu_cells.costs_of(pairs, *cigars, penalties)
+        np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, {which}")
+    return certain
+
+
 #: Diagonals about what reaches of 1, 2 and 3 chunks have.
 OUTS = [32 * reach + away for reach in (1, 2, 3) for away in range(-2, 4)]
 
@@ -71,14 +82,17 @@ def test_what_is_just_past_a_reach_is_not_certain(gap_open):
     pairs = [one for less in (-5, -1, 0, 1, 5) for one in past_bands.pairs_around(OUTS, less)]
     pairs = PairBatch.from_strings(*zip(*pairs, strict=True))
     expected = align(pairs, Affine(1, gap_open, 1), device="cpu", algorithm="wfa").scores
-    for scores, _ in strips_on_the_cpu.answers(pairs, (1, gap_open, 1), [(reach, 0) for reach in (1, 2, 3)], False):
-        certain = scores != NO_SCORE
-        np.testing.assert_array_equal(scores[certain], expected[certain])
+    reaches = [(reach, 0) for reach in (1, 2, 3)]
+    for answer in strips_on_the_cpu.answers(pairs, (1, gap_open, 1), reaches, False):
+        certain = checked(pairs, (1, gap_open, 1), expected, answer, "one of three reaches")
         assert certain.any() and not certain.all()
 
 
 def rates_for(pairs, scores, more):
-    """For each pair the lowest rate by which its limit is its score (without a common divisor) and so much more."""
+    """For each pair the rate by which its limit is its score and so much more; the lowest one if that is too little.
+
+    For penalties without a common divisor. Too little: below TOLERANCE.
+    """
     letters = pairs.pattern_lengths + pairs.text_lengths
     return np.maximum(1, -(-(scores + more - TOLERANCE) * 2**LETTER_BITS // letters)).tolist()
 
@@ -97,19 +111,17 @@ def rates_for(pairs, scores, more):
 def test_strips_are_as_certain_as_they_say_of_pairs_that_wander(penalties, traced, bits):
     pairs = wandering_pairs.batch(4000, seed=sum(penalties))
     expected = align(pairs, Affine(*penalties), device="cpu", algorithm="wfa").scores
-    limits = [(reach, more) for reach in (1, 2, 3, 1000) for more in (1, 2, 9, None)]
+    limits = [(reach, more) for reach in (1, 2, 3, 1000) for more in (0, 1, 2, 9, None)]
     rates = [0 if more is None else rates_for(pairs, expected, more) for _, more in limits]
     reaches = [(reach, rate) for (reach, _), rate in zip(limits, rates, strict=True)]
     found = strips_on_the_cpu.answers(pairs, penalties, reaches, traced, bits)
-    for (reach, more), (scores, cigars) in zip(limits, found, strict=True):
-        certain = scores != NO_SCORE
-        np.testing.assert_array_equal(scores[certain], expected[certain], f"reach {reach}, {more} more")
-        assert certain.all() if reach == 1000 else not certain.all(), f"reach {reach}, {more} more"
+    for (reach, more), answer in zip(limits, found, strict=True):
+        certain = checked(pairs, penalties, expected, answer, f"reach {reach}, {more} more")
         assert np.count_nonzero(certain) > 100
-        if traced:
-            sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
-            costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
-            np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, reach {reach}, {more} more")
+        if more == 0:
+            assert not certain[expected >= TOLERANCE].any(), f"reach {reach}: the limit is the score"
+        elif reach == 1000:
+            assert certain.all(), f"{more} more"
 
 
 @pytest.mark.slow
@@ -122,15 +134,10 @@ def test_strips_agree_with_the_cpu_whatever_they_leave_out(penalties, traced):
     expected = align(pairs, Affine(*penalties), device="cpu").scores
     limits = limits_for(pairs, expected)
     found = strips_on_the_cpu.answers(pairs, penalties, limits, traced)
-    for (reach, rate), (scores, cigars) in zip(limits, found, strict=True):
-        certain = scores != NO_SCORE
-        np.testing.assert_array_equal(scores[certain], expected[certain], f"reach {reach}, rate {rate}")
+    for (reach, rate), answer in zip(limits, found, strict=True):
+        certain = checked(pairs, penalties, expected, answer, f"reach {reach}, rate {rate}")
         assert certain.any()
         assert certain.all() == (reach == 1000 and not rate), "only where there is no limit all are certain"
-        if traced:
-            sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
-            costs = gpu_cells.costs_of(*sides, *cigars, np.array(penalties))
-            np.testing.assert_array_equal(costs[certain], expected[certain], f"CIGARs, reach {reach}, rate {rate}")
 
 
 @pytest.mark.slow
@@ -197,8 +204,7 @@ def test_strips_of_sequences_over_16_bits_agree_with_the_cpu(traced):
     ((scores, cigars),) = strips_on_the_cpu.answers(pairs, penalties, [(160, 0)], traced)
     np.testing.assert_array_equal(scores, expected)
     if traced:
-        sides = pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets
-        np.testing.assert_array_equal(gpu_cells.costs_of(*sides, *cigars, np.array(penalties)), expected)
+        np.testing.assert_array_equal(gpu_cells.costs_of(pairs, *cigars, penalties), expected)
 
 
 def missing(sequence, other):
