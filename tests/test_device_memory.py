@@ -9,6 +9,7 @@ import pytest
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
 from wfa_kernels.cuda import aligner, buffers, device, memory, stream
 from wfa_kernels.cuda.compaction import ODD
+from wfa_kernels.cuda.packing import LEAD
 from wfa_kernels.result import NO_SCORE
 
 WAYS = [
@@ -79,6 +80,22 @@ def test_a_lower_limit_than_that_of_calls_before_is_kept():
     for limit, pairs, way in ((1 << 30, long, ways[0]), (None, short, ways[1]), (1 << 30, long, ways[0])):
         sizes(pairs, way, limit)
         assert memory.held_bytes("device") <= (limit or 70 << 30)
+
+
+@pytest.mark.parametrize("limit", [None, 300 << 30])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_batch_has_no_more_letters_than_the_kernels_count(way, limit, monkeypatch):
+    """Places of letters and numbers of runs are int32: of pairs of a million letters as many as there is memory for."""
+    monkeypatch.setattr(device, "free_bytes", lambda: (400 << 30) - memory.held_bytes("device"))
+    pairs, usual = pairs_of(1_000_000, 8000), aligner._Way(*way, limit, None)
+    for of_length in filter(None, (usual, usual.longer)):
+        kept, letters = aligner._stream(pairs, of_length)
+        stops = [0]
+        while stops[-1] < len(pairs):
+            stops.append(kept.batcher._cut(pairs, stops[-1], 1, letters))
+        most = int(np.diff(pairs.pattern_offsets[stops]).max())
+        assert LEAD + most < 1 << 31, "where letters lie"
+        assert 2 * most < 1 << 31, "runs, if each letter is one"
 
 
 def test_no_stream_where_there_is_no_room():

@@ -34,6 +34,9 @@ _BATCHES = 28
 #: large, or up to four times until they have so many pairs, of which each is a thread.
 _PACKED, _MOST_PACKED, _PACKED_PAIRS = 2, 4, 160_000
 _LETTERS_PER_PAIR = 96  # on each side, as far as a batch of them has room
+#: Most letters of a batch, on each side, however large the GPU: where they lie, and how many runs the CIGARs of both
+#: sides' letters may have, is counted in int32.
+_COUNTABLE_LETTERS = (1 << 30) - (1 << 16)
 #: CIGAR elements a pair that are made room for at least, and how much more room than is likely to be needed.
 _FIRST_ELEMENTS, _MARGIN = 8, 1.05
 #: How much more than was needed may be asked for again: a little less room than there is would fit no buffer of the
@@ -337,7 +340,7 @@ def _new_stream(way, wanted, longest, all_of_it):
     levels, of_a_pair = levels_of(kernels, way.beyond), MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
     while True:
         whole = _room_of(way, limit, all_of_it) - FIXED_BYTES
-        most = max(MAX_LENGTH, letters_within(whole, levels, way.traced, of_a_pair))
+        most = min(max(MAX_LENGTH, letters_within(whole, levels, way.traced, of_a_pair)), _COUNTABLE_LETTERS)
         letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
         letters, room = max(letters, min(MAX_LENGTH, _MOST_LETTERS)), whole >> halvings
         if halvings and bytes_of(letters, letters // of_a_pair, levels, way.traced) > room:
