@@ -12,13 +12,14 @@ lowest and the highest diagonal of each row of M.
 from numba import cuda, int32, uint32
 
 from wfa_kernels.cuda.device import inlined
+from wfa_kernels.cuda.packing import MAX_LONG
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 
 _NEAREST, _LOWEST, _HIGHEST, _NEAR_LOWEST, _NEAR_HIGHEST, _SPANS = range(2, 8)
 #: Where no diagonal is: above all of them, and below with the sign turned.
 _FAR = 2**28
-#: Diagonals on either side of the widest band: sequences on a GPU are shorter.
-_WIDEST = 2**20
+#: Diagonals on either side of the widest band: no sequence on a GPU has more letters.
+_WIDEST = MAX_LONG
 
 
 def shared_words(ring, heuristic):
