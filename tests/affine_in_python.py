@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 _REACH = 1000
 
 
-def answers(asked):
+def answers(asked, diagonals=64):
     """For each ((mismatch, gap_open, gap_extend), pairs of bytes) [(kernel, traced, scores, CIGAR strings or None)].
 
-    kernel: "band", the narrowest one, with score NO_SCORE where it is not certain, or "strips", that reach all.
+    kernel: "band", that of so many diagonals, with score NO_SCORE where it is not certain, or, beside the narrowest
+    one, "strips", that reach all.
     """
-    request = [[penalties, [[p.decode(), t.decode()] for p, t in pairs]] for penalties, pairs in asked]
+    request = [[penalties, [[p.decode(), t.decode()] for p, t in pairs], diagonals] for penalties, pairs in asked]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-m", "tests.affine_in_python"]
     done = subprocess.run(
@@ -36,7 +38,8 @@ def main():
     """Answer one request from stdin on stdout."""
     _install()
     np.seterr(over="ignore")
-    json.dump([list(_answers(pairs, tuple(penalties))) for penalties, pairs in json.load(sys.stdin)], sys.stdout)
+    asked = json.load(sys.stdin)
+    json.dump([list(_answers(pairs, tuple(penalties), band)) for penalties, pairs, band in asked], sys.stdout)
 
 
 def _install():
@@ -66,21 +69,25 @@ def _strips(given, penalties, traced):
     given.run(penalties, reach, 0, traced, None, np.full(part, 0xABABABAB, np.uint32))
 
 
-def _band(given, penalties, traced):
+def _band(diagonals, given, penalties, traced):
     from wfa_kernels.cuda import affine_bits
 
-    codes = np.zeros(affine_bits.words(affine_bits.WORD, given.longest), np.uint64)
-    affine_bits.make_kernel(penalties, affine_bits.WORD, traced)(*given.input, -1, 0, *given.output, codes)
+    codes = np.zeros(affine_bits.words(diagonals, given.longest), np.uint64)
+    affine_bits.make_kernel(penalties, diagonals, traced)(*given.input, -1, 0, *given.output, codes)
 
 
-def _answers(pairs, penalties):
+def _answers(pairs, penalties, diagonals):
     """[kernel, traced, scores, CIGARs or None] of each of them."""
     from tests import strips_on_the_cpu
     from wfa_kernels import PairBatch
     from wfa_kernels.cigar import format_packed
+    from wfa_kernels.cuda import affine_bits
 
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))
-    for kernel, run in (("band", _band), ("strips", _strips)):
+    kernels = {"band": partial(_band, diagonals)}
+    if diagonals == affine_bits.WORD:
+        kernels["strips"] = _strips
+    for kernel, run in kernels.items():
         for traced in (False, True):
             given = strips_on_the_cpu.Given(batch, penalties)
             run(given, penalties, traced)

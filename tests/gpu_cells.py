@@ -7,6 +7,8 @@ from simulators import simulate
 from wfa_kernels import Affine, PairBatch, align, pack_pairs, pin_pairs, register_pairs
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
 
+#: About so many letters have the pairs whose scores two kinds of kernels on the CPU must agree on.
+_LETTERS_BY_WAVEFRONTS = 10_000_000
 BRING = {"pageable": lambda pairs: pairs, "pinned": pin_pairs, "packed": pack_pairs, "registered": register_pairs}
 
 
@@ -62,7 +64,7 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
     little_room: the design has too little for the CIGARs of some pairs, which are the CPU's then; else only those with
     letters that have no code are.
     """
-    expected = align(pairs, penalties, device="cpu", heuristic=heuristic).scores
+    expected = scores_on_the_cpu(pairs, penalties, heuristic)
     triple = penalties.triple if isinstance(penalties, Affine) else (1, 0, 1)
     for source in sources:
         given = BRING[source](pairs)
@@ -78,6 +80,17 @@ def check(pairs, penalties, sources=("pageable", "pinned", "packed"), design="fa
         costs = costs_of(pairs, result.cigars, result.cigar_offsets, triple)
         wrong = np.flatnonzero(costs != expected)
         assert not len(wrong), f"{source}: {len(wrong)} CIGARs do not fit, the first of pair {wrong[0]}"
+
+
+def scores_on_the_cpu(pairs, penalties, heuristic=None):
+    """int32[n], of what the CPU picks; of some of the pairs wavefronts agree, which share no circuit with a GPU's."""
+    scores = align(pairs, penalties, device="cpu", heuristic=heuristic).scores
+    if heuristic is None:
+        letters = len(pairs.pattern) + len(pairs.text)
+        some = np.arange(0, len(pairs), 1 + letters // _LETTERS_BY_WAVEFRONTS)
+        wavefronts = align(pairs.take(some), penalties, device="cpu", algorithm="wfa").scores
+        np.testing.assert_array_equal(scores[some], wavefronts, "wavefronts on the CPU")
+    return scores
 
 
 def costs_of(pairs, cigars, offsets, triple):

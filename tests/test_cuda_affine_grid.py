@@ -17,6 +17,10 @@ GRID = [triple for triple in product(range(1, 7), range(9), range(1, 5)) if gcd(
 UNALIKE = [(3, 4, 4), (3, 5, 4), (3, 6, 2), (3, 6, 4), (3, 7, 2), (3, 7, 3)]
 #: Letters in gaps, or by which lengths differ, that the narrowest band is sure to hold.
 SURE = 62
+#: The bands of affine_design.
+ALL_BANDS = pytest.mark.parametrize(
+    "diagonals", [64, *(pytest.param(wider, marks=pytest.mark.slow) for wider in (128, 192, 384))]
+)
 
 
 def pairs_for(triple):
@@ -58,24 +62,28 @@ def test_some_penalties_of_all_kinds():
     check_all([(5, 0, 2), (6, 1, 1), (1, 8, 1), (5, 7, 4)])
 
 
-def test_what_is_just_past_a_band_is_not_certain():
-    pairs = past_bands.pairs_around(range(30, 36)) + past_bands.pairs_around(range(32, 35), less=3)
+@ALL_BANDS
+def test_what_is_just_past_a_band_is_not_certain(diagonals):
+    out = diagonals // 2
+    pairs = past_bands.pairs_around(range(out - 2, out + 4)) + past_bands.pairs_around(range(out, out + 3), less=3)
     asked = [((1, 0, 1), pairs), ((1, 2, 1), pairs)]
-    for (triple, _), told in zip(asked, affine_in_python.answers(asked), strict=True):
+    for (triple, _), told in zip(asked, affine_in_python.answers(asked, diagonals), strict=True):
         for kernel, traced, scores, cigars in told:
             check(triple, pairs, kernel, traced, scores, cigars)
             assert kernel != "band" or len(pairs) / 3 < scores.count(NO_SCORE) < len(pairs), "some, not all"
 
 
-def test_lengths_that_take_the_whole_band():
-    """Text as much longer than the pattern, and as much shorter, as 64 diagonals have room for, or a little less, more.
+@ALL_BANDS
+def test_lengths_that_take_the_whole_band(diagonals):
+    """Text as much longer than the pattern, and as much shorter, as the band has room for, or a little less, or more.
 
     Where the first letters are equal the cheapest path begins with a match, on diagonal 0.
     """
-    pairs = [(b"A" + b"C" * same, b"A" + b"C" * same + b"G" * more) for same in (0, 3) for more in range(60, 67)]
+    longer = range(diagonals - 4, diagonals + 3)
+    pairs = [(b"A" + b"C" * same, b"A" + b"C" * same + b"G" * more) for same in (0, 3) for more in longer]
     pairs += [(text, pattern) for pattern, text in pairs]
     asked = [((2, 3, 1), pairs), ((1, 0, 1), pairs)]
-    for (triple, _), told in zip(asked, affine_in_python.answers(asked), strict=True):
+    for (triple, _), told in zip(asked, affine_in_python.answers(asked, diagonals), strict=True):
         for kernel, traced, scores, cigars in told:
             check(triple, pairs, kernel, traced, scores, cigars)
             assert kernel != "band" or 0 < scores.count(NO_SCORE) < len(pairs), "some, not all"

@@ -8,6 +8,9 @@ import pytest
 
 from tests import gpu_sanitized
 
+#: What compute-sanitizer says at the end when it has watched and found nothing.
+CLEAN = {"memcheck": "ERROR SUMMARY: 0 errors", "racecheck": "RACECHECK SUMMARY: 0 hazards displayed"}
+
 
 @pytest.mark.gpu
 @pytest.mark.slow
@@ -21,4 +24,6 @@ def test_the_kernels_are_clean(work, tool):
         sys.executable, "-m", "tests.gpu_sanitized", work,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told[-4000:]
+    assert CLEAN[tool] in told, f"{tool} has not run: {told[-4000:]}"
