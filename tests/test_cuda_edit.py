@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tests import cuda_simulator, gpu_cells, naive, past_bands
-from wfa_kernels import Edit, PairBatch
+from wfa_kernels import Edit, PairBatch, PaperDesign, align
 from wfa_kernels.cuda import aligner, device, pinned
 from wfa_kernels.cuda.banded_bpm import BANDS
+from wfa_kernels.cuda.edit_wfa import EditWfa
 
 EDIT = (1, 0, 1)
 DESIGNS = ("fast", "paper")
@@ -258,3 +259,17 @@ def test_gpu_agrees_with_the_cpu(design, length, error):
 def test_gpu_agrees_with_the_cpu_on_ragged_pairs(design, count, longest):
     assert device.available() and not device.simulated(), device.describe()
     gpu_cells.check(gpu_cells.ragged(count, longest, seed=7), Edit(), design=design)
+
+
+@pytest.mark.gpu
+def test_the_longest_sequences_that_the_papers_design_takes():
+    """As long as its shared memory has room for, with three errors; that of a letter more is the CPU's."""
+    assert device.available() and not device.simulated(), device.describe()
+    for scope, words in ("score", None), ("cigar", 1):
+        longest = EditWfa(PaperDesign()).longest(words)
+        pairs = [mismatches(3, letters) for letters in (longest - 1, longest, longest + 1)]
+        batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+        result = align(batch, Edit(), scope=scope, device="cuda", design="paper")
+        assert result.scores.tolist() == [3, 3, 3] and result.rescued == 1, scope
+    costs = gpu_cells.costs_of(batch, result.cigars, result.cigar_offsets, EDIT)
+    assert costs.tolist() == [3, 3, 3]
