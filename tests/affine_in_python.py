@@ -1,4 +1,4 @@
-"""The kernels of the fast gap-affine design as plain Python, one thread a pair, in a process of its own.
+"""The gap-affine kernels of both designs as plain Python, one thread a pair, in a process of its own.
 
 Numba takes a minute to compile them for the CPU under other penalties, and the simulator starts threads and waits at
 barriers: this does neither, and so has time for many penalties. Numbers have NumPy's types, as in the simulator.
@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from math import gcd
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 #: Strips that hold the whole matrix: of any pair here.
 _REACH = 1000
+#: int32 of shared memory that the wavefronts have, and BT-blocks: for any pair here.
+_CHIP_WORDS, _BT_BLOCKS = 1 << 16, 1 << 14
 
 
 def answers(asked, diagonals=64):
     """For each ((mismatch, gap_open, gap_extend), pairs of bytes) [(kernel, traced, scores, CIGAR strings or None)].
 
     kernel: "band", that of so many diagonals, with score NO_SCORE where it is not certain, or, beside the narrowest
-    one, "strips", that reach all.
+    one, "strips", that reach all, and, traced only, "wavefronts", WFA-GPU's.
     """
     request = [[penalties, [[p.decode(), t.decode()] for p, t in pairs], diagonals] for penalties, pairs in asked]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
@@ -49,10 +52,15 @@ def _install():
     strips_on_the_cpu.install()
     from wfa_kernels.cuda import affine_bits, affine_forward, banded, host_packing
 
-    sys.modules["numba.cuda"].shared.array = lambda size, dtype: np.zeros(size, str(dtype))
+    sys.modules["numba.cuda"].shared.array = _shared
     host_packing.pack = _pack
     for module in (affine_bits, affine_forward, banded):
         module.THREADS = 1
+
+
+def _shared(size, dtype):
+    """An array of the shared memory; of size 0, that which a launch asks for, in which anything may lie."""
+    return np.zeros(size, str(dtype)) if size else np.full(_CHIP_WORDS, 0x2BABABAB, str(dtype))
 
 
 def _pack(letters, planes, odd):
@@ -76,6 +84,24 @@ def _band(diagonals, given, penalties, traced):
     affine_bits.make_kernel(penalties, diagonals, traced)(*given.input, -1, 0, *given.output, codes)
 
 
+def _wavefronts(given, penalties, traced):
+    from wfa_kernels.cuda.affine_wfa import POOL, make_kernel
+    from wfa_kernels.cuda.affine_wfa_trace import blocks_to_runs
+
+    unit, reach = gcd(*penalties), given.longest
+    memory = np.full(POOL + 2 * _BT_BLOCKS, 0x2BABABAB, np.int32)
+    memory[0] = 0
+    kernel = make_kernel(tuple(penalty // unit for penalty in penalties), False, traced)
+    room = reach, reach, _BT_BLOCKS, 2 * _BT_BLOCKS, memory, memory.view(np.uint32)
+    kernel(*given.input, -1, 0, *given.output, unit, *room)
+    cuda = sys.modules["numba.cuda"]
+    first = cuda.blockIdx
+    for i in range(len(given.scores)):  # a thread each
+        cuda.blockIdx = first._replace(x=i)
+        blocks_to_runs(*given.input, *given.output)
+    cuda.blockIdx = first
+
+
 def _answers(pairs, penalties, diagonals):
     """[kernel, traced, scores, CIGARs or None] of each of them."""
     from tests import strips_on_the_cpu
@@ -84,11 +110,11 @@ def _answers(pairs, penalties, diagonals):
     from wfa_kernels.cuda import affine_bits
 
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))
-    kernels = {"band": partial(_band, diagonals)}
+    kernels = [("band", partial(_band, diagonals), (False, True))]
     if diagonals == affine_bits.WORD:
-        kernels["strips"] = _strips
-    for kernel, run in kernels.items():
-        for traced in (False, True):
+        kernels += [("strips", _strips, (False, True)), ("wavefronts", _wavefronts, (True,))]
+    for kernel, run, with_cigars in kernels:
+        for traced in with_cigars:
             given = strips_on_the_cpu.Given(batch, penalties)
             run(given, penalties, traced)
             cigars = format_packed(*strips_on_the_cpu.cigars_of(given.output)) if traced else None
