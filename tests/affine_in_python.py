@@ -19,13 +19,15 @@ ROOT = Path(__file__).resolve().parents[1]
 _REACH = 1000
 #: int32 of shared memory that the wavefronts have, and BT-blocks: for any pair here.
 _CHIP_WORDS, _BT_BLOCKS = 1 << 16, 1 << 14
+#: Diagonals on either side of diagonal 0 that wide wavefronts have on chip; the others lie in global memory.
+_CENTRAL = 2
 
 
-def answers(asked, diagonals=64):
+def answers(asked, diagonals=None):
     """For each ((mismatch, gap_open, gap_extend), pairs of bytes) [(kernel, traced, scores, CIGAR strings or None)].
 
-    kernel: "band", that of so many diagonals, with score NO_SCORE where it is not certain, or, beside the narrowest
-    one, "strips", that reach all, and, traced only, "wavefronts", WFA-GPU's.
+    kernel: "band", that of so many diagonals, with score NO_SCORE where it is not certain. Where no diagonals are
+    given, the narrowest one and "strips", that reach all, and "wavefronts" and "wide wavefronts", WFA-GPU's.
     """
     request = [[penalties, [[p.decode(), t.decode()] for p, t in pairs], diagonals] for penalties, pairs in asked]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
@@ -84,16 +86,20 @@ def _band(diagonals, given, penalties, traced):
     affine_bits.make_kernel(penalties, diagonals, traced)(*given.input, -1, 0, *given.output, codes)
 
 
-def _wavefronts(given, penalties, traced):
-    from wfa_kernels.cuda.affine_wfa import POOL, make_kernel
+def _wavefronts(wide, given, penalties, traced):
+    from wfa_kernels.cuda.affine_wfa import POOL, cell_words, make_kernel, rows
     from wfa_kernels.cuda.affine_wfa_trace import blocks_to_runs
 
     unit, reach = gcd(*penalties), given.longest
-    memory = np.full(POOL + 2 * _BT_BLOCKS, 0x2BABABAB, np.int32)
+    triple = tuple(penalty // unit for penalty in penalties)
+    central, capacity = _CENTRAL if wide else reach, _BT_BLOCKS if traced else 0
+    part = cell_words(traced) * rows(triple) * (2 * reach + 1) * wide + 2 * capacity
+    memory = np.full(POOL + part, 0x2BABABAB, np.int32)
     memory[0] = 0
-    kernel = make_kernel(tuple(penalty // unit for penalty in penalties), False, traced)
-    room = reach, reach, _BT_BLOCKS, 2 * _BT_BLOCKS, memory, memory.view(np.uint32)
-    kernel(*given.input, -1, 0, *given.output, unit, *room)
+    room = central, reach, capacity, part, memory, memory.view(np.uint32)
+    make_kernel(triple, wide, traced)(*given.input, -1, 0, *given.output, unit, *room)
+    if not traced:
+        return
     cuda = sys.modules["numba.cuda"]
     first = cuda.blockIdx
     for i in range(len(given.scores)):  # a thread each
@@ -110,11 +116,12 @@ def _answers(pairs, penalties, diagonals):
     from wfa_kernels.cuda import affine_bits
 
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))
-    kernels = [("band", partial(_band, diagonals), (False, True))]
-    if diagonals == affine_bits.WORD:
-        kernels += [("strips", _strips, (False, True)), ("wavefronts", _wavefronts, (True,))]
-    for kernel, run, with_cigars in kernels:
-        for traced in with_cigars:
+    kernels = {"band": partial(_band, diagonals or affine_bits.WORD)}
+    if diagonals is None:
+        kernels |= {"strips": _strips, "wavefronts": partial(_wavefronts, False)}
+        kernels["wide wavefronts"] = partial(_wavefronts, True)
+    for kernel, run in kernels.items():
+        for traced in (False, True):
             given = strips_on_the_cpu.Given(batch, penalties)
             run(given, penalties, traced)
             cigars = format_packed(*strips_on_the_cpu.cigars_of(given.output)) if traced else None

@@ -142,8 +142,8 @@ def test_a_cost_past_int32_is_refused_before_work():
     assert align(pairs[:1], Affine(10**6, 10**6, 10**6), device="cpu").scores.tolist() == [10**6]
 
 
-def command(*arguments, stdin=None, stdout=subprocess.PIPE):
-    """Run the command line; the finished process."""
+def command(*arguments, stdin=None, stdout=subprocess.PIPE, simulated=False):
+    """Run the command line, with the simulator as its GPU or none; the finished process."""
     return subprocess.run(
         [sys.executable, "-m", "wfa_kernels", *map(str, arguments)],
         cwd=ROOT,
@@ -151,6 +151,7 @@ def command(*arguments, stdin=None, stdout=subprocess.PIPE):
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"} if simulated else None,
     )
 
 
@@ -217,6 +218,15 @@ def test_command_counts_refused_pairs_on_stderr(tmp_path):
     assert "warning: 1 of 2 pairs have no alignment: out_of_memory" in done.stderr
 
 
+def test_command_says_what_the_cpu_did_for_the_gpu(seq):
+    """The papers' design has no kernel for such a gap: its rings would have more rows than it keeps."""
+    options = ["--device", "cuda", "--design", "paper", "--device-memory", "1G"]
+    done = command("align", seq, "--affine", "1,1000,1", *options, simulated=True)
+    assert done.returncode == 0
+    assert [row.split("\t")[1] for row in done.stdout.splitlines()[1:]] == ["1003", "0", "1002"]
+    assert done.stderr == "note: 3 of 3 pairs are beyond the GPU's kernels: the CPU did them\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -232,6 +242,7 @@ def test_command_counts_refused_pairs_on_stderr(tmp_path):
         (["SEQ", "--edit", "-o", "nowhere/out.tsv"], "nowhere/out.tsv: cannot be written"),
         (["SEQ", "--edit", "--memory-limit", "lots"], "is not a size"),
         (["SEQ", "--edit", "--memory-limit", "1e30"], "'1e30' is more than any machine has"),
+        (["SEQ", "--edit", "--device-memory", "1M"], "device_memory must be an integer >= 268435456"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(seq, arguments, message):

@@ -52,7 +52,7 @@ def check(triple, pairs, kernel, traced, scores, cigars):
 def check_all(triples):
     asked = [(triple, pairs_for(triple)) for triple in triples]
     for (triple, pairs), told in zip(asked, affine_in_python.answers(asked), strict=True):
-        assert len(told) == 5, "bands and strips, with CIGARs and without, and wavefronts with"
+        assert len(told) == 8, "bands, strips and both wavefronts, with CIGARs and without"
         for answer in told:
             check(triple, pairs, *answer)
 

@@ -205,3 +205,12 @@ def test_gpu_agrees_with_the_cpu_on_ragged_pairs(design, penalties):
     assert device.available() and not device.simulated(), device.describe()
     little = design == PaperDesign(bt_blocks=40)
     gpu_cells.check(gpu_cells.ragged(40_000, 600, seed=5), Affine(*penalties), design=design, little_room=little)
+
+
+@pytest.mark.gpu
+def test_gpu_agrees_with_the_cpu_where_a_block_asks_for_all_the_shared_memory_it_may_have():
+    """More than 48 KiB is given to a kernel that asks for it beforehand only."""
+    assert device.available() and not device.simulated(), device.describe()
+    design, pairs = PaperDesign(central_diagonals=20_000), gpu_cells.uniform(300, 10_000, 0.1)
+    assert AffineWfa(USUAL, design).estimated(10_000, True).central > 48 * 1024 // chip_bytes(USUAL, 0, True)
+    gpu_cells.check(pairs, Affine(*USUAL), ("pinned",), design)

@@ -149,7 +149,7 @@ def test_the_figure_shows_warps_load_pairs_left_and_batches():
     assert bars == [pytest.approx((0, 6)), pytest.approx((4, 6))]
     told = words(figure)
     assert "400 pairs like PacBio CLR, 100 to 24,988 nt" in told and "(ms)" in told and "room on an SM: 20" in told
-    assert "mean load 85 %, below half for the last 2 ms" in told
+    assert "mean load 85 %, below half for 2 of 10 ms,\nthe last 2 of them at the end; SMs at work" in told
     assert "12.3 ms by the host's clock; 11.9 without" in told
     assert "recorded: h200-16c" in told and "Not profiled on here-2c" in told and "left to the CPU" not in told
     check_text(figure)
@@ -161,6 +161,12 @@ def test_the_tail_is_that_of_the_curve_not_of_a_moment():
     assert gpu_occupancy.tail_ms(moment) == pytest.approx(5)
     assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 10, "kernels_s": [0.001, 0.01]}) == pytest.approx(9)
     assert gpu_occupancy.tail_ms(moment | {"load": [0.4] * 9 + [0.5], "kernels_s": [0.001, 0.0095]}) == 0
+
+
+def test_what_idles_in_mid_call_is_told_too():
+    moment = synthetic_profiles.occupancy(load=[1.0] * 2 + [0.3] * 3 + [0.5] + [0.49] * 2 + [0.9] * 2)
+    assert gpu_occupancy.idle_ms(moment) == pytest.approx(5) and gpu_occupancy.tail_ms(moment) == 0
+    assert gpu_occupancy.idle_ms(moment | {"kernels_s": [0.0025, 0.0075]}) == pytest.approx(4)
 
 
 def test_the_figure_of_two_hosts_and_of_pairs_left_to_the_cpu():

@@ -70,6 +70,13 @@ def test_the_recall_of_a_heuristic_stands_beside_its_scores_too(make):
     assert {row["struck_out"] for row in cells(out, tool="wavebench-wfa", variant="band", status="ok")} == {"false"}
 
 
+def test_the_recall_of_exact_scores_stands_beside_them_where_that_of_cigars_does(make):
+    exact = {"metric": "affine", "penalties": "4,6,2", "experiment": "thesis_tab8", "pairs": 1000, "scope": "score"}
+    out = make("thesis_tab8", [measurement(**exact, tool="wavebench-wfa", variant="cpu")])
+    (line,) = (row for row in Path(f"{out}.md").read_text().splitlines() if "1K of" in row and "R 100 %" in row)
+    assert "this host · kick" in line
+
+
 def test_a_heuristic_of_the_gpu_stands_among_the_tools_of_the_gpu(make):
     place = {"experiment": "thesis_tab8", "metric": "affine", "exact": False, "recall_native": 0.9, "gpu": "Some GPU"}
     told = place | {"tool": "wavebench-affine", "variant": "paper-band", "quantity": "time_end_to_end_pinned"}

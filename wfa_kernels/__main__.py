@@ -58,6 +58,8 @@ def _heuristic(static_band, wavefront_reduction):
 
 
 def _bytes(_context, _parameter, text):
+    if text is None:
+        return None
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
     try:
         size = int(float(number) * _UNITS[unit])
@@ -142,6 +144,10 @@ def cli():
     help="Working memory over all threads, such as 512M or 4G.",
 )  # fmt: skip
 @click.option(
+    "--device-memory", callback=_bytes,
+    help="Memory on the GPU, such as 4G, 256M or more [default: half of what is free].",
+)  # fmt: skip
+@click.option(
     "--static-band", metavar="WIDTH", type=int,
     help="Heuristic, gap-affine: stay within WIDTH diagonals of those from the first to the last.",
 )  # fmt: skip
@@ -153,8 +159,8 @@ def cli():
 @click.option("--keep-case", is_flag=True, help="Compare letters as they are; without it they are upper-cased.")
 @click.option("-o", "--output", default="-", show_default=True, help="TSV file to write; - is standard output.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, threads, memory_limit, static_band,
-                  wavefront_reduction, keep_case, output, quiet):  # fmt: skip
+def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, threads, memory_limit, device_memory,
+                  static_band, wavefront_reduction, keep_case, output, quiet):  # fmt: skip
     """Align the pairs of PAIRS and write index, score, CIGAR and status, tab-separated.
 
     PAIRS is a .seq file (a line ">PATTERN", a line "<TEXT", and so on), an Arrow pair file, or "-" for .seq on
@@ -174,9 +180,12 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
             result = align(
                 batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
-                memory_limit=memory_limit, progress=bar.update, heuristic=heuristic,
+                memory_limit=memory_limit, device_memory=device_memory, progress=bar.update, heuristic=heuristic,
             )  # fmt: skip
         write_tsv(result, sink)
+    if result.rescued:
+        done = f"{result.rescued} of {len(result)} pairs"
+        click.echo(f"note: {done} are beyond the GPU's kernels: the CPU did them", err=True)
     for name, count in result.refused().items():
         click.echo(f"warning: {count} of {len(result)} pairs have no alignment: {name}", err=True)
 

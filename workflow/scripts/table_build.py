@@ -190,7 +190,7 @@ def _measured(column, records, layout):
         cell.reason = _what_was_answered(cell)
         return cell
     cell.recall = record[layout.recall or "recall_native"]
-    if cell.recall is None and not record["exact"]:  # a heuristic's scores alone: its time means nothing without
+    if cell.recall is None and record["scope"] == "score":  # no CIGAR to score again: the scores themselves tell
         cell.recall = record["recall_native"]
     cell.time_s = record["median_s"] * cell.scale
     cell.low_s, cell.high_s = (record[name] and record[name] * cell.scale for name in ("ci_low_s", "ci_high_s"))

@@ -108,8 +108,17 @@ def _left(panel, content, edges):
     panel.set_ylabel("percent")
     panel.legend(ncols=3, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
     load, processors = 100 * content["mean_load"], 100 * content["mean_processors"]
-    told = f"mean load {load:.0f} %, below half for the last {tail_ms(content):.2g} ms;\n"
-    panel.set_title(f"{told}SMs at work: {processors:.1f} % on average", fontsize=7, loc="left")
+    begin, end = content["kernels_s"]
+    idle = f"below half for {idle_ms(content):.3g} of {1e3 * (end - begin):.3g} ms"
+    told = f"mean load {load:.0f} %, {idle},\nthe last {tail_ms(content):.2g} of them at the end; "
+    panel.set_title(f"{told}SMs at work: {processors:.1f} %", fontsize=7, loc="left")
+
+
+def idle_ms(content):
+    """Milliseconds between the kernels' begin and end that lie in bins with a load below a half."""
+    begin, end = content["kernels_s"]
+    edges = np.clip(content["bin_s"] * np.arange(len(content["load"]) + 1), begin, end)
+    return 1e3 * float(np.diff(edges)[np.array(content["load"]) < 0.5].sum())
 
 
 def tail_ms(content):
