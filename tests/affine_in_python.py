@@ -118,8 +118,8 @@ def _answers(pairs, penalties, diagonals):
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))
     kernels = {"band": partial(_band, diagonals or affine_bits.WORD)}
     if diagonals is None:
-        kernels |= {"strips": _strips, "wavefronts": partial(_wavefronts, False)}
-        kernels["wide wavefronts"] = partial(_wavefronts, True)
+        narrow, wide = (partial(_wavefronts, wide) for wide in (False, True))
+        kernels |= {"strips": _strips, "wavefronts": narrow, "wide wavefronts": wide}
     for kernel, run in kernels.items():
         for traced in (False, True):
             given = strips_on_the_cpu.Given(batch, penalties)

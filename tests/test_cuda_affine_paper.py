@@ -212,5 +212,6 @@ def test_gpu_agrees_with_the_cpu_where_a_block_asks_for_all_the_shared_memory_it
     """More than 48 KiB is given to a kernel that asks for it beforehand only."""
     assert device.available() and not device.simulated(), device.describe()
     design, pairs = PaperDesign(central_diagonals=20_000), gpu_cells.uniform(300, 10_000, 0.1)
-    assert AffineWfa(USUAL, design).estimated(10_000, True).central > 48 * 1024 // chip_bytes(USUAL, 0, True)
+    for traced in (False, True):
+        assert chip_bytes(USUAL, AffineWfa(USUAL, design).estimated(10_000, traced).central, traced) > 48 * 1024
     gpu_cells.check(pairs, Affine(*USUAL), ("pinned",), design)
