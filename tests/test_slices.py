@@ -10,7 +10,7 @@ from wfa_kernels import Affine, Edit
 from workflow.aligners import Job
 from workflow.race import race as one_race
 from workflow.race.cells import Key, Record
-from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
+from workflow.race.slices import Run, affordable, calibrated, cost_s, pairs_within, shortened
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
 SIZES = [1, 4, 16, 64, 256, 1024, 4096]
@@ -99,6 +99,14 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
     assert shortened(planned, least, 1, costs) == {"cpu": 0.0625, "cuda": 1}
     planned = {"cpu": 2, "cuda": 4}
     assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
+
+
+def test_a_slice_is_halved_until_a_budget_holds_that_many_cells():
+    assert affordable(2, 0.25, 480, 33, 8) == 2
+    assert affordable(2, 0.25, 480, 34, 8) == 1
+    assert affordable(2, 0.25, 480, 55, 8) == 1
+    assert affordable(2, 0.25, 480, 100_000, 8) == 0.25
+    assert affordable(2, 0.25, 480, 0, 8) == 2
 
 
 def pairs_of(frame):
@@ -191,7 +199,7 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, b
     monkeypatch.setattr(one_race.slices, "shortened", shortened)
     race = object.__new__(one_race.Race)
     adapter = SimpleNamespace(device="cuda", shared_bytes_a_base=1, held_bytes_a_base=0, held_bytes_a_pair=0)
-    race.plan, race.pairs, race.began = SimpleNamespace(min_rounds=6), random_pairs(40, 20), 0
+    race.plan, race.pairs, race.began = SimpleNamespace(min_rounds=6, slices_s={"cuda": 2.5}), random_pairs(40, 20), 0
     race.conductor = SimpleNamespace(
         adapters={"fast": adapter}, prepared=SimpleNamespace(budget_bytes=budget), home=lambda key: "gpu"
     )

@@ -84,10 +84,11 @@ class Race:
         Exact scores come before the slices are cut to what is left of the step: how long they take is then known.
         """
         self._warn_of_memory()
+        self.slices_s = self._slices_of_a_step()
         with self.conductor.watch.phase("sizes"):
             entries = self._entries()
         devices = {self._device(key) for key, (runs, _) in entries.items() if runs}
-        planned = {device: self.plan.slices_s[device] for device in devices}
+        planned = {device: self.slices_s[device] for device in devices}
         with self.conductor.watch.phase("exact scores"):
             self._find_exact_scores(self._cells(entries, planned))
         self.slices_s = self._slices(entries, planned)
@@ -96,6 +97,14 @@ class Race:
             first = self.conductor.first_calls.get(key.tool, {})
             record.jit_s, record.jit_compiled = first.get(key.scope, (None, None))
         return records
+
+    def _slices_of_a_step(self):
+        """{device: seconds of a cell's slice}, to find sizes by: on the CPU what a step holds of so many cells."""
+        planned, conductor = self.plan.slices_s, self.conductor
+        tools = [tool for tool in self.plan.tools if tool not in conductor.missing and self._device_of(tool) == "cpu"]
+        cells = sum(len(conductor.supported_jobs(tool)) * len(conductor.threads(tool)) for tool in tools)
+        rounds, least_s = self.plan.min_rounds + FURTHER_ROUNDS, LEAST_SLICE * planned["cpu"]
+        return planned | {"cpu": slices.affordable(planned["cpu"], least_s, STEP_SECONDS, cells, rounds)}
 
     def _entries(self):
         """{Key on 0 pairs: _entry()} of all that the plan asks for."""
@@ -124,10 +133,11 @@ class Race:
         """
         adapter = self.conductor.adapters[tool]
         slice_s = slices_s[adapter.device]
-        return slice_s if adapter.exact else min(slice_s, self.plan.slices_s["cpu"])
+        return slice_s if adapter.exact else min(slice_s, slices_s.get("cpu", self.plan.round_seconds))
 
     def _slices(self, entries, planned):
-        """{device: seconds of a cell's slice}: as planned; on the CPU less where the fewest rounds would not fit."""
+        """{device: seconds of a cell's slice}: those that sizes were found by; on the CPU less where the fewest rounds
+        would not fit."""
         tried = {key: runs for key, (runs, _) in entries.items() if runs}
         left_s = self.began + STEP_SECONDS - time.monotonic()
         rounds = self.plan.min_rounds + FURTHER_ROUNDS
@@ -150,11 +160,12 @@ class Race:
         least = dict(planned)
         cpu = [run.run_s for key, runs in tried.items() if self._device(key) == "cpu" for run in runs.values()]
         if cpu:
-            least["cpu"] = max(LEAST_SLICE * planned["cpu"], min(cpu))
+            least["cpu"] = max(LEAST_SLICE * self.plan.round_seconds, min(cpu))
         found = slices.shortened(planned, least, left_s, costs_s)
         for device, slice_s in found.items():
-            if slice_s < planned[device]:
-                said = f"slices of {slice_s:g} s in place of {planned[device]:g} s ({device})"
+            asked = self.plan.slices_s[device]
+            if slice_s < asked:
+                said = f"slices of {slice_s:g} s in place of {asked:g} s ({device})"
                 self.conductor.say(f"  {said}: the fewest rounds would not fit")
         return found
 
@@ -211,7 +222,7 @@ class Race:
                     raise
                 self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
 
-        return slices.calibrated(sizes, self._slice_s(tool, self.plan.slices_s), run)
+        return slices.calibrated(sizes, self._slice_s(tool, self.slices_s), run)
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""

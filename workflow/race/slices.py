@@ -9,6 +9,8 @@ import numpy as np
 COMPILED_S = 1
 #: Slices that the fewest pairs take, from which on no pause of a host explains that they do not fit.
 SLOW_SLICES = 8
+#: A round's seconds over (cells x slice), as seen: a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
+PACE = 0.9
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,17 @@ def _told(runs, n, quantity):
     tried = sorted(runs)
     seconds = [getattr(runs[one], quantity) for one in tried]
     return float(np.interp(n, tried, seconds)) * max(1, n / tried[-1])
+
+
+def affordable(slice_s, least_s, budget_s, cells, rounds):
+    """The slice, halved until so many rounds of so many cells fit the budget, by PACE; not below least_s.
+
+    It is for finding sizes, before it is known what the cells cost: longer slices would take a good part of the budget
+    to find that they do not fit.
+    """
+    while slice_s / 2 >= least_s and PACE * cells * rounds * slice_s > budget_s:
+        slice_s /= 2
+    return slice_s
 
 
 def shortened(slices_s, least_s, budget_s, costs_s):

@@ -87,8 +87,8 @@ def _slices_text(card):
     if ran >= planned:
         return ""
     return (
-        f"its CPU tools had slices of {ran:g} s, not the lane's {planned:g} s, for the race to end in time: on so few "
-        "pairs their times tell of what a call costs too"
+        f"its CPU tools had slices of {ran:g} s, not the lane's {planned:g} s, for the race to end in time: the "
+        "fewer their pairs, the more their times tell of what a call costs besides"
     )
 
 

@@ -10,6 +10,8 @@ from simulators import PROFILES
 from workflow import aligners
 from workflow.race import host, planning
 from workflow.race.cells import thread_counts
+from workflow.race.race import FURTHER_ROUNDS, STEP_SECONDS
+from workflow.race.slices import PACE
 from workflow.scripts import settings
 
 # Seconds outside the races' rounds, as seen on two cores and on a GPU host with 16: a worker's start in each race, and
@@ -23,10 +25,6 @@ JOB_SECONDS, GIGABYTE_SECONDS = 5.0, 6.0
 GPU_CELL_SECONDS = 1.7
 SCRIPT_SECONDS = 1.0
 FIXED_SECONDS = 10.0
-#: A round's seconds over (cells x round_seconds): a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
-PACE = 0.9
-#: Calibration, exact scores and verification take about so many rounds more.
-FURTHER_ROUNDS = 2
 
 
 def race_plan(chosen, experiment):
@@ -54,13 +52,14 @@ def twins(plan, adapters, cells):
 
 
 def race_seconds(plan, cells):
-    """Estimated seconds of one race: at least the fewest rounds, at most the most, in between the lane's budget.
+    """Estimated seconds of one race: at least the fewest rounds, for which slices are shortened where a step does not
+    hold them, at most the most, in between the lane's budget.
 
     cells: timed in a round, those of twins included.
     """
     one_round = PACE * cells * plan.round_seconds
     least, most = (one_round * (rounds + FURTHER_ROUNDS) for rounds in (plan.min_rounds, plan.max_rounds))
-    return max(least, min(most, plan.race_seconds))
+    return max(min(least, STEP_SECONDS), min(most, plan.race_seconds))
 
 
 def gigabytes(chosen, experiment, dataset):
