@@ -29,6 +29,9 @@ EXACT_SECONDS = 120
 #: and hashing of answers. Measured, with the fewest of 6: 1.0 (thesis Tab 1, 50,000 pairs of 150 letters) and 1.6
 #: (thesis Tab 8, 300 of 10,000).
 FURTHER_ROUNDS = 2
+#: Rounds that finding the sizes takes, before it is known what fits: 126 to 160 s at slices of 1 s (thesis Tab 1, 55
+#: cells on the CPU of an H200 host with 16 cores), of which a round takes 50 by PACE.
+SIZES_ROUNDS = 2.5
 #: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
 #: be all that its time tells. A race that is then too long is.
 LEAST_SLICE = 1 / 8
@@ -99,11 +102,12 @@ class Race:
         return records
 
     def _slices_of_a_step(self):
-        """{device: seconds of a cell's slice}, to find sizes by: on the CPU what a step holds of so many cells."""
+        """{device: seconds of a cell's slice}, to find sizes by: on the CPU what a step holds of so many cells, the
+        finding included."""
         planned, conductor = self.plan.slices_s, self.conductor
         tools = [tool for tool in self.plan.tools if tool not in conductor.missing and self._device_of(tool) == "cpu"]
         cells = sum(len(conductor.supported_jobs(tool)) * len(conductor.threads(tool)) for tool in tools)
-        rounds, least_s = self.plan.min_rounds + FURTHER_ROUNDS, LEAST_SLICE * planned["cpu"]
+        rounds, least_s = SIZES_ROUNDS + self.plan.min_rounds + FURTHER_ROUNDS, LEAST_SLICE * planned["cpu"]
         return planned | {"cpu": slices.affordable(planned["cpu"], least_s, STEP_SECONDS, cells, rounds)}
 
     def _entries(self):
