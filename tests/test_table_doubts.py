@@ -40,6 +40,12 @@ def test_doubts_stand_beside_the_time(make):
     assert "100 of 20000 pairs refused: over limit (Edlib, 150 nt e = 5 %)" in text and "{" not in text
 
 
+def test_what_several_races_of_a_host_had_to_say_is_said_once(make):
+    rows = [measurement(dataset=f"uniform_150_e{error}", race_note="slices of 0.5 s") for error in (2, 5)]
+    text = Path(f"{make('thesis_tab1', rows)}.md").read_text()
+    assert "Races of uniform_150_e2, uniform_150_e5 on some-cpu-2c: slices of 0.5 s" in text
+
+
 def test_answers_without_an_exact_score_are_told(make):
     out = make("thesis_tab1", [measurement(verified=17_000)])
     assert "**(17000 of 20000 answers verified)**" in Path(f"{out}.md").read_text()

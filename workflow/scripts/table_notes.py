@@ -29,6 +29,7 @@ def printed(paper, lines):
 def notes(lines):
     """Every reason for a missing time once, and what the races themselves had to say. lines: of a table.Table."""
     found = {}  # sentence -> places, empty where it holds for many
+    races = {}  # (host, what its races had to say) -> data sets
 
     def note(text, place=None):
         found.setdefault(text, []).extend([place] if place else [])
@@ -41,9 +42,13 @@ def notes(lines):
             if cell.short and cell.reason != cell.short and not cell.measured:
                 note(cell.missing, place if record else None)
             if record and record["race_note"]:
-                note(f"Race of {cell.column.dataset} on {line.host}: {record['race_note']}")
+                races.setdefault((line.host, record["race_note"]), {})[cell.column.dataset] = None
             if cell.struck and cell.time_s is not None:
                 note("Struck out: claims exactness and was not optimal on every pair", place)
             for name, n in json.loads(record["refused"] or "{}").items() if cell.measured else ():
                 note(f"{n} of {cell.pairs} pairs refused: {name.replace('_', ' ')}", place)
-    return [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in found.items()]
+    told = [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in found.items()]
+    return told + [
+        f"Race{'s' * (len(datasets) > 1)} of {', '.join(datasets)} on {host}: {text}"
+        for (host, text), datasets in races.items()
+    ]
