@@ -10,7 +10,7 @@ from wfa_kernels import Affine, Edit
 from workflow.aligners import Job
 from workflow.race import race as one_race
 from workflow.race.cells import Key, Record
-from workflow.race.slices import Run, affordable, calibrated, cost_s, pairs_within, shortened
+from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
 SIZES = [1, 4, 16, 64, 256, 1024, 4096]
@@ -101,12 +101,19 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
     assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
 
 
-def test_a_slice_is_halved_until_a_budget_holds_that_many_cells():
-    assert affordable(2, 0.25, 480, 33, 8) == 2
-    assert affordable(2, 0.25, 480, 34, 8) == 1
-    assert affordable(2, 0.25, 480, 55, 8) == 1
-    assert affordable(2, 0.25, 480, 100_000, 8) == 0.25
-    assert affordable(2, 0.25, 480, 0, 8) == 2
+@pytest.mark.parametrize(("tools", "slice_s"), [(0, 2), (12, 2), (13, 1), (26, 0.5), (52, 0.25), (10_000, 0.25)])
+def test_sizes_are_found_by_slices_of_which_a_step_holds_the_rounds_of_that_many_cells(tools, slice_s):
+    """Two scopes a tool, 18.9 s of 480 for slices of 1 s; a missing tool and one of the GPU do not count."""
+    names = [f"cpu {number}" for number in range(tools)]
+    race = object.__new__(one_race.Race)
+    race.plan = SimpleNamespace(
+        min_rounds=6, slices_s={"cpu": 2, "cuda": 2.5}, tools=("gone", "on-gpu", *names),
+    )  # fmt: skip
+    race.conductor = SimpleNamespace(
+        missing={"gone": "no such library"}, supported_jobs=lambda tool: ["score", "cigar"], threads=lambda tool: (1,),
+        adapters={"on-gpu": SimpleNamespace(device="cuda")} | dict.fromkeys(names, SimpleNamespace(device="cpu")),
+    )  # fmt: skip
+    assert race._slices_of_a_step() == {"cpu": slice_s, "cuda": 2.5}
 
 
 def pairs_of(frame):

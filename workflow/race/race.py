@@ -87,11 +87,11 @@ class Race:
         Exact scores come before the slices are cut to what is left of the step: how long they take is then known.
         """
         self._warn_of_memory()
-        self.slices_s = self._slices_of_a_step()
+        of_a_step = self._slices_of_a_step()
         with self.conductor.watch.phase("sizes"):
-            entries = self._entries()
+            entries = self._entries(of_a_step)
         devices = {self._device(key) for key, (runs, _) in entries.items() if runs}
-        planned = {device: self.slices_s[device] for device in devices}
+        planned = {device: of_a_step[device] for device in devices}
         with self.conductor.watch.phase("exact scores"):
             self._find_exact_scores(self._cells(entries, planned))
         self.slices_s = self._slices(entries, planned)
@@ -103,17 +103,18 @@ class Race:
 
     def _slices_of_a_step(self):
         """{device: seconds of a cell's slice}, to find sizes by: on the CPU what a step holds of so many cells, the
-        finding included."""
+        finding included. Longer ones would take a good part of the step to find that they do not fit."""
         planned, conductor = self.plan.slices_s, self.conductor
         tools = [tool for tool in self.plan.tools if tool not in conductor.missing and self._device_of(tool) == "cpu"]
         cells = sum(len(conductor.supported_jobs(tool)) * len(conductor.threads(tool)) for tool in tools)
-        rounds, least_s = SIZES_ROUNDS + self.plan.min_rounds + FURTHER_ROUNDS, LEAST_SLICE * planned["cpu"]
-        return planned | {"cpu": slices.affordable(planned["cpu"], least_s, STEP_SECONDS, cells, rounds)}
+        slices_a_step = slices.PACE * cells * (SIZES_ROUNDS + self.plan.min_rounds + FURTHER_ROUNDS)
+        least = planned | {"cpu": LEAST_SLICE * planned["cpu"]}
+        return slices.shortened(planned, least, STEP_SECONDS, lambda tried: {"cpu": slices_a_step * tried["cpu"]})
 
-    def _entries(self):
+    def _entries(self, slices_s):
         """{Key on 0 pairs: _entry()} of all that the plan asks for."""
         return {
-            Key(tool, scope, threads, 0): self._entry(tool, scope, threads)
+            Key(tool, scope, threads, 0): self._entry(tool, scope, threads, slices_s)
             for tool in self.plan.tools
             for scope in self.plan.scopes
             for threads in self.conductor.threads(tool)
@@ -199,7 +200,7 @@ class Race:
             held[one] = max(held.get(one, 0), shared or held_bytes(adapter, self.pairs, key.n))
         return sum(held.values()) <= self.conductor.prepared.budget_bytes
 
-    def _entry(self, tool, scope, threads):
+    def _entry(self, tool, scope, threads, slices_s):
         """(what _calibrate() gives, {} where the cell cannot run; its Record)."""
         conductor = self.conductor
         if tool in conductor.missing:
@@ -208,12 +209,12 @@ class Race:
         if reason:
             return {}, Record(status="unsupported", reason=reason)
         try:
-            return self._calibrate(tool, scope, threads), Record()
+            return self._calibrate(tool, scope, threads, self._slice_s(tool, slices_s)), Record()
         except WorkerFailed as failure:
             conductor.say(f"  {tool} {scope}: {failure}")
             return {}, Record(status=failure.status, reason=failure.reason)
 
-    def _calibrate(self, tool, scope, threads):
+    def _calibrate(self, tool, scope, threads, slice_s):
         """{pairs: slices.Run} of some subset sizes; the smallest gives every thread a pair, or its time would not be
         that of all cores."""
         sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(threads, len(self.pairs))]
@@ -226,7 +227,7 @@ class Race:
                     raise
                 self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
 
-        return slices.calibrated(sizes, self._slice_s(tool, self.slices_s), run)
+        return slices.calibrated(sizes, slice_s, run)
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""

@@ -92,17 +92,6 @@ def _told(runs, n, quantity):
     return float(np.interp(n, tried, seconds)) * max(1, n / tried[-1])
 
 
-def affordable(slice_s, least_s, budget_s, cells, rounds):
-    """The slice, halved until so many rounds of so many cells fit the budget, by PACE; not below least_s.
-
-    It is for finding sizes, before it is known what the cells cost: longer slices would take a good part of the budget
-    to find that they do not fit.
-    """
-    while slice_s / 2 >= least_s and PACE * cells * rounds * slice_s > budget_s:
-        slice_s /= 2
-    return slice_s
-
-
 def shortened(slices_s, least_s, budget_s, costs_s):
     """{block: slice}: the slices, halved until all fits the budget, each time of the block that costs most.
 
