@@ -99,7 +99,7 @@ def gpu_problem(simulator=False):
 def pin_pairs(pairs):
     """A copy of a PairBatch in page-locked memory: align() on a GPU reads it at the full speed of the wire.
 
-    Raises AlignError where there is no GPU.
+    Raises AlignError where there is no GPU, MemoryError where so much can not be page-locked.
     """
     _require_gpu()
     from wfa_kernels.cuda import pinned
@@ -111,7 +111,8 @@ def pack_pairs(pairs):
     """A PairBatch with its letters packed to 2 bits as well, in page-locked memory.
 
     align() on a GPU copies a quarter of the bytes then; everywhere else it serves as the PairBatch it is. Pairs with
-    other letters than A, C, G and T are aligned on the CPU. Raises AlignError where there is no GPU to pack them.
+    other letters than A, C, G and T are aligned on the CPU. Raises AlignError where there is no GPU to pack them,
+    MemoryError where so much can not be page-locked.
     """
     _require_gpu()
     from wfa_kernels.cuda import pinned
@@ -292,9 +293,9 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, 
 
 def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cpu):
     from wfa_kernels.cuda import aligner
-    from wfa_kernels.cuda.packing import MAX_LENGTH
+    from wfa_kernels.cuda.packing import MAX_LONG
 
-    if worst_cost(penalties, MAX_LENGTH, MAX_LENGTH) > MAX_SCORE:  # of longer pairs the CPU is asked
+    if worst_cost(penalties, MAX_LONG, MAX_LONG) > MAX_SCORE:  # else only of longer pairs, of which the CPU is asked
         _check_worst_cost(pairs, penalties)
 
     def rescue(rows):

@@ -40,7 +40,7 @@ class AlignmentResult:
         return len(self.scores)
 
     def __getitem__(self, rows):
-        """A slice (step 1) of the result; shares its arrays."""
+        """A slice (step 1) of the result; shares its arrays. Timings and rescued are of a whole call: none here."""
         if not isinstance(rows, slice):
             raise TypeError("an AlignmentResult takes a slice; index its arrays for one pair")
         start, stop, step = rows.indices(len(self))
