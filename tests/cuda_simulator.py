@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False, reads=None):  # fmt: skip
+          wide=False, back_together=None, reads=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -25,7 +25,8 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     heuristic: (name of its class, its values). by_length: order even short pairs, of about equal lengths. longest:
     letters beyond which a sequence is too long for the designs that are for many pairs. bits: of a length in records.
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
-    the band's reach. reads: all are long reads; (MANY_LETTERS, FEW_LETTERS, FEW) of the module long_reads.
+    the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
+    FEW_LETTERS, FEW) of the module long_reads.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
     "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
@@ -49,6 +50,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "bits": bits,
         "windows": windows,
         "wide": wide,
+        "back_together": back_together,
         "reads": reads,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
@@ -104,6 +106,8 @@ def force(request):
         forced_strips.windows(0)
     if request["wide"]:
         forced_strips.wide()
+    if request["back_together"]:
+        forced_strips.back_together(request["back_together"])
     if request["reads"]:
         long_reads.LETTERS = -1
         long_reads.MANY_LETTERS, long_reads.FEW_LETTERS, long_reads.FEW = request["reads"]

@@ -10,6 +10,11 @@ def wide():
     strips_design._WIDE_REACH = 0
 
 
+def back_together(threads):
+    """So many threads a pair on its way back, whatever the number of pairs."""
+    strips_design._back_together = lambda pairs: threads
+
+
 def windows(least_bits=strips_windows._LEAST_BITS):
     """CIGARs window by window, as if there were no room for a pair's states; of 2 ** least_bits strips or more."""
     launch_strips = strips_design.BandsThenStrips._launch_strips

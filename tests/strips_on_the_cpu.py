@@ -79,6 +79,7 @@ def install():
     device.is_hopper = lambda: False
     instructions.make_circuit, instructions.make_funnel = _circuit, lambda: numba.njit(_funnel)
     instructions.make_shift = lambda: numba.njit(_shift)
+    instructions.make_load, instructions.make_store = _load, _store
     from wfa_kernels.cuda import affine_seeds
 
     affine_seeds.THREADS = 1
@@ -121,8 +122,10 @@ class Given:
     """What the kernels are given of a batch: input, and output (scores, runs_at, counts, runs)."""
 
     def __init__(self, pairs, penalties):
+        from tests import forced_strips
         from wfa_kernels.cuda import affine_rates, affine_strips, strips_design
 
+        forced_strips.back_together(1)
         letters, place, shape = _packed(pairs)
         self.longest = int(max(pairs.pattern_lengths.max(), pairs.text_lengths.max()))
         queues = np.zeros((_LEVELS + 2, max(len(pairs), _LEVELS + 2 + len(affine_rates.RATES))), np.int32)
@@ -193,6 +196,30 @@ def _circuit(gates, inputs, outputs, name):
     namespace = {"uint32": numba.uint32}
     exec("\n".join(lines), namespace)
     return numba.njit(namespace["circuit"])
+
+
+def _load(count):
+    """See instructions.make_load."""
+    import numba
+
+    words = ", ".join(f"words[at + uint64({i})]" for i in range(count))
+    return numba.njit(_defined(f"def load(words, at):\n    return ({words},)", "load"))
+
+
+def _store(count):
+    """See instructions.make_store."""
+    import numba
+
+    lines = [f"    words[at + uint64({i})] = values[{i}]" for i in range(count)]
+    return numba.njit(_defined("\n".join(["def store(words, at, values):", *lines]), "store"))
+
+
+def _defined(source, name):
+    import numba
+
+    namespace = {"uint64": numba.uint64}
+    exec(source, namespace)
+    return namespace[name]
 
 
 def _funnel(low, high, shift):

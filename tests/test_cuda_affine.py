@@ -8,7 +8,7 @@ import pytest
 from tests import cuda_simulator, gpu_cells, naive
 from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
 from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_memory
-from wfa_kernels.cuda import device
+from wfa_kernels.cuda import device, strips_design
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_rates import RATES, TOLERANCE, likely_cost
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
@@ -110,6 +110,26 @@ def test_strips_in_windows_agree_with_naive(threads):
     answer = cuda_simulator.align(
         *zip(*pairs, strict=True), "cigar", "fast", penalties=(2, 3, 1), first_level=STRIPS,
         strips=[(threads, 4), (threads, 32)], windows=True,
+    )  # fmt: skip
+    check(pairs, answer, (2, 3, 1))
+
+
+@pytest.mark.parametrize(("pairs", "threads"), [(1, 32), (1320, 32), (1321, 16), (42_240, 1), (1_000_000, 1)])
+def test_few_pairs_walk_back_with_many_threads_each(pairs, threads):
+    """Half of a GPU is 1320 warps."""
+    assert strips_design._back_together(pairs) == threads
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("threads", "windows"), [(1, False), (2, False), (2, True)])
+def test_ways_back_of_few_threads_agree_with_naive(threads, windows):
+    """Elsewhere 4 threads, as few pairs have here, compute two chunks of two strips at a time."""
+    pairs = [*random_pairs(4, (90, 200), seed=5), mismatches(60, 330), (b"A" * 130, b"T" * 70), (b"", b"ACG")]
+    pairs += [(b"ACGT" * 5 + b"G" * 90 + b"ACCT" * 20, b"ACGT" * 5 + b"ACCT" * 20)]
+    pairs += [(b"AC" * 60, b"T" * 99 + b"AC" * 60)]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), "cigar", "fast", penalties=(2, 3, 1), first_level=STRIPS, strips=[(2, 32)],
+        windows=windows, back_together=threads,
     )  # fmt: skip
     check(pairs, answer, (2, 3, 1))
 

@@ -85,7 +85,7 @@ def kernels():
         found[f"global_{traced}"] = edit_wfa_global.make_kernel(traced), beyond
     for name, penalties in STRIPS.items():
         back = affine_strips_back.make_backward(penalties)
-        given = (*batch, *[pairs] * 4, *output, words, pairs, pairs)
+        given = (*batch, *[pairs] * 5, *output, words, pairs, pairs)
         found[f"{name}_back"] = back, given
         found[f"{name}_window_back"] = affine_strips_back.make_windowed_backward(penalties), (*given, *[pairs] * 5)
     return found
@@ -271,6 +271,16 @@ def test_strips_of_many_planes_assemble_without_spills(penalties, tmp_path, monk
     kernel = affine_strips.make_forward.__wrapped__(penalties, True)
     most = kernel.targetoptions["max_registers"]
     check(said_of(kernel, signature, (9, 0), tmp_path, most), most or 200)
+
+
+@pytest.mark.parametrize(
+    ("name", "stores", "loads"), [("strips_False", 2, 2), ("strips_True", 5, 2), ("strips_back", 0, 5)]
+)
+def test_strips_keep_records_in_whole_vectors(name, stores, loads, tmp_path):
+    """Edge and H are 7 words for penalties 2, 3, 1, a state is 12; the threads of a warp are a strip apart."""
+    assembled(name, (9, 0), tmp_path)
+    ptx = (tmp_path / "kernel.ptx").read_text()
+    assert (ptx.count("st.global.v4.u32"), ptx.count("ld.global.v4.u32")) == (stores, loads)
 
 
 def test_kernels_of_strips_run_side_by_side():

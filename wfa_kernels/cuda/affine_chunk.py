@@ -15,7 +15,7 @@ from wfa_kernels.affine_cell import digits
 from wfa_kernels.cuda.affine_forward import cells_of
 from wfa_kernels.cuda.bits import bit_at
 from wfa_kernels.cuda.device import inlined
-from wfa_kernels.cuda.instructions import make_circuit, make_funnel
+from wfa_kernels.cuda.instructions import make_circuit, make_funnel, make_load, make_store, whole_vectors
 
 _FULL = "uint32(0xFFFFFFFF)"
 
@@ -31,8 +31,10 @@ class Chunk:
       more a column than the last one that was handed down;
     - ``edge_rise(edge)``: int32, by how much H grows over the edge's 32 columns; ``strip_rise(state)``: by how much it
       grows from above the strip to its last row 32 columns further left, along the last antidiagonal;
-    - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge``, ``save_edge``: uint32[...],
-      at an uint64 (Numba takes no care of the sign of those);
+    - ``load_state(words, at)``, ``save_state(words, at, state)``, ``load_edge(words, at)`` and
+      ``save_edge(words, at, edge, rise)``: uint32[...], at an uint64 (Numba takes no care of the sign of those), a
+      multiple of VECTOR: threads are far apart there, and an instruction takes a turn for each of them. rise: an
+      int32, kept behind the edge's planes;
     - ``run(state, edge, pattern, last, text, begins, outside, row, rows, odd, codes, at, stride)``: state, edge, score.
       One chunk. pattern: two planes of the strip's letters. last: of the 32 columns before the chunk, text: of its own,
       both in reverse. begins: it is the strip's chunk 0. outside: cells left of the matrix are looked after, as chunk 0
@@ -49,9 +51,12 @@ class Chunk:
         counts = [names[:i].count(name) for i, name in enumerate(names)]
         self.planes = [f"{name}{count}" for name, count in zip(names, counts, strict=True)]
         self.edges = [plane for plane in self.planes if plane[0] in "vq"]
+        self.state_words, self.edge_words = whole_vectors(len(self.planes)), whole_vectors(len(self.edges) + 1)
         self.traced = traced
         namespace = {
             "bit_at": bit_at, "cuda": cuda, "funnel": make_funnel(), "int32": int32, "uint32": uint32, "uint64": uint64,
+            "load_state_words": make_load(self.state_words), "store_state_words": make_store(self.state_words),
+            "load_edge_words": make_load(self.edge_words), "store_edge_words": make_store(self.edge_words),
         }  # fmt: skip
         for cell, name in zip(self.cells, ("anywhere", "inside"), strict=True):
             signals = [cell.outputs[output] for output in self._outputs()]
@@ -70,8 +75,8 @@ class Chunk:
         return [
             *self._starts(),
             *self._sums(),
-            *_memory("state", len(self.planes)),
-            *_memory("edge", len(self.edges)),
+            *_memory("state", len(self.planes), self.state_words),
+            *_memory("edge", len(self.edges), self.edge_words, ["rise"]),
             *self._run(),
         ]
 
@@ -190,13 +195,16 @@ def _flipped(code, other, digit, bit):
     return f"uint32({word} ^ {bit})" if code[digit] != other[digit] else word
 
 
-def _memory(what, count):
-    words = [f"words[at + uint64({i})]" for i in range(count)]
+def _memory(what, count, words, further=()):
+    """further: names of numbers that are kept behind the ``count`` planes; the rest of the words is zero."""
+    kept = [*(f"{what}[{i}]" for i in range(count)), *(f"uint32({name})" for name in further)]
+    kept += ["uint32(0)"] * (words - len(kept))
     return [
         f"def load_{what}(words, at):",
-        f"    return {_tuple(words)}",
-        f"def save_{what}(words, at, {what}):",
-        *[f"    words[at + uint64({i})] = {what}[{i}]" for i in range(count)],
+        f"    kept = load_{what}_words(words, at)",
+        f"    return {_tuple([f'kept[{i}]' for i in range(count)])}",
+        f"def save_{what}({', '.join(['words', 'at', what, *further])}):",
+        f"    store_{what}_words(words, at, {_tuple(kept)})",
     ]
 
 

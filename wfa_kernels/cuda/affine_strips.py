@@ -44,12 +44,14 @@ warp, which waits for its own results, or none.
 Memory layout. A record of each chunk is kept in ``words`` (uint32), behind the pair's bounds: its edge and H at its
 lower left corner. For scores those of the last T + 1 strips, in turn. For CIGARs those of all, with the state before
 each chunk, and of each strip its last chunk, so that a second kernel (affine_strips_back) computes those chunks again
-that the way back goes through; or, where these have no room, those of a window of strips (strips_windows).
+that the way back goes through; or, where these have no room, those of a window of strips (strips_windows). Records are
+whole vectors of four words, and lie at multiples of that: the threads of a warp are a strip apart, so each instruction
+that stores or loads asks the cache for 32 of its sectors, whether it moves one word or four.
 
 Operations, for penalties 2, 3, 1, per chunk of 1024 cells: 32 * (55 gates, 12 moves of edges, 6 of letters and their
 comparison, 5 for the score and the loop), 78 a step, and up to 460 around it. 100K pairs of 10,000 letters at 10 % (A =
-48): 37 chunks in each of 313 strips: 3.4e12, 0.21 s of an H200 (16.4 T/s). Bytes for CIGARs: 76 a chunk, 0.9 MB a pair,
-0.09 TB in all, 21 ms.
+48): 37 chunks in each of 313 strips: 3.4e12, 0.21 s of an H200 (16.4 T/s). Bytes for CIGARs: 80 a chunk, 0.9 MB a pair,
+0.09 TB in all, 22 ms.
 """
 
 from functools import cache
@@ -79,6 +81,9 @@ HOPPER_REGISTERS, _MOST_PLANES = 96, 18
 _FAR = 2**30
 #: In place of a cost. What counts as low may be below 0 too, but not so far.
 _UNKNOWN, _BEYOND = -1, -_FAR
+#: Words behind a strip's records: the number of its last chunk, in windows that of its first one, and what fills up
+#: instructions.VECTOR.
+ENDS = 4
 #: In place of the strip before which a window ends: it has all that there are.
 ALL = _FAR
 #: A place on chip tells of strips WIDE_BLOCK + 1 apart at most, so their number's last digits tell them apart; the bits
@@ -107,8 +112,8 @@ def leftmost(strip, m, n, reach):
 
 @inlined
 def strip_words(chunks, per_chunk):
-    """Words that are kept of a strip: the records of its chunks, and the number of the last one."""
-    return int32(chunks * int32(per_chunk) + int32(1))
+    """Words that are kept of a strip: the records of its chunks, and its ENDS."""
+    return int32(chunks * int32(per_chunk) + int32(ENDS))
 
 
 @inlined
@@ -155,7 +160,7 @@ def make_functions(penalties, traced):
     _, gap_open, gap_extend = cell.triple
     chunk = make_chunk(cell.triple, False)
     load_edge, top_edge, no_edge = chunk.load_edge, chunk.top_edge, chunk.no_edge
-    rise_at = len(chunk.edges)
+    rise_at, state_at = len(chunk.edges), chunk.edge_words
 
     @inlined
     def limit(m, n, reach):
@@ -181,8 +186,7 @@ def make_functions(penalties, traced):
 
     return SimpleNamespace(
         cell=cell, guided=price_of_a_seed(cell.triple) > 0, limit=limit, edge_above=edge_above, rise_at=rise_at,
-        state_at=rise_at + 1,
-        per_chunk=rise_at + 1 + (len(chunk.planes) if traced else 0),
+        state_at=state_at, per_chunk=state_at + (chunk.state_words if traced else 0),
     )  # fmt: skip
 
 
@@ -221,7 +225,7 @@ def _make_pruning(triple, rise_at):
 def _make_turn(penalties, traced):
     """Device function: one chunk of a strip."""
     shared_by = make_functions(penalties, traced)
-    rise_at, state_at = shared_by.rise_at, shared_by.state_at
+    state_at = shared_by.state_at
     chunk = make_chunk(shared_by.cell.triple, False)
     run, save_state, save_edge = chunk.run, chunk.save_state, chunk.save_edge
     edge_rise, strip_rise = chunk.edge_rise, chunk.strip_rise
@@ -239,14 +243,13 @@ def _make_turn(penalties, traced):
             state, edge, letters, last, own, c == int32(0), outside, _crossing(strip, c, final),
             uint32(_rows(strip, m, final)), (final & int32(1)) != int32(0), words, uint64(0), uint64(0),
         )  # fmt: skip
-        save_edge(words, here, edge)
         if c > begun and risen_above >= int32(0):
             risen = int32(risen_above + strip_rise(state))
         elif c > int32(begun + int32(1)):
             risen = int32(risen + edge_rise(edge))
         else:
             risen = int32(0)
-        words[here + uint64(rise_at)] = uint32(risen)
+        save_edge(words, here, edge, risen)
         return state, more, risen
 
     return turn
@@ -365,10 +368,10 @@ def _make_strips(penalties, traced, windowed, block):
         kept_size = size
         if windowed:
             begin, keep_bits, strips = int32(begin), int32(keep_bits), min(strips, int32(stop))
-            size, kept_size = size + uint32(1), uint32(strip_words(chunks, per_chunk_kept) + int32(1))
+            kept_size = uint32(strip_words(chunks, per_chunk_kept))
             cuda.syncthreads()
             if lane == int32(0) and int32(0) < begin < strips:  # the strip before is there as if just done
-                last = base + uint64(source) + uint64(kept_size - uint32(2))
+                last = base + uint64(source) + uint64(kept_size - uint32(ENDS))
                 told[int32(group * (threads + int32(1))) + threads] = _told(begin - int32(1), int32(words[last]), True)
                 begun_at[int32(group * (threads + int32(1))) + threads] = int32(words[last + uint64(1)])
         else:

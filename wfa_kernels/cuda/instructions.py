@@ -12,6 +12,8 @@ from wfa_kernels.cuda.device import simulated
 from wfa_kernels.gates import ONE, ZERO
 
 _WORD = 0xFFFFFFFF
+#: Words that a thread loads or stores by one instruction, at a place that is a multiple of so many.
+VECTOR = 4
 
 
 def make_circuit(gates, inputs, outputs, name):
@@ -64,6 +66,75 @@ def make_shift():
         return types.uint32(types.uint32, types.uint32), generate
 
     return _named(intrinsic(shift), "shift")
+
+
+def whole_vectors(words):
+    """So many words, or a few more: whole vectors."""
+    return -(-words // VECTOR) * VECTOR
+
+
+@cache
+def make_load(count):
+    """A function for kernels, (words, at): tuple of ``count`` uint32, whole vectors, from place ``at`` on.
+
+    words: uint32[...]. at: uint64, a multiple of VECTOR.
+    """
+    if simulated():
+        return lambda words, at: tuple(words[int(at) + i] for i in range(count))
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def load(typing_context, words, at):
+        def generate(context, builder, signature, arguments):
+            found = []
+            for place in _vectors(context, builder, signature, arguments, count):
+                vector = builder.load(place, align=4 * VECTOR)
+                found += [builder.extract_element(vector, ir.IntType(32)(i)) for i in range(VECTOR)]
+            return context.make_tuple(builder, signature.return_type, found)
+
+        return types.UniTuple(types.uint32, count)(words, types.uint64), generate
+
+    return _named(intrinsic(load), f"load {count}")
+
+
+@cache
+def make_store(count):
+    """A function for kernels, (words, at, values): it stores a tuple of ``count`` uint32; see make_load."""
+    if simulated():
+
+        def store_one_by_one(words, at, values):
+            for i in range(count):
+                words[int(at) + i] = values[i]
+
+        return store_one_by_one
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def store(typing_context, words, at, values):
+        def generate(context, builder, signature, arguments):
+            for first, place in enumerate(_vectors(context, builder, signature, arguments, count)):
+                vector = ir.Constant(ir.VectorType(ir.IntType(32), VECTOR), ir.Undefined)
+                for i in range(VECTOR):
+                    word = builder.extract_value(arguments[2], first * VECTOR + i)
+                    vector = builder.insert_element(vector, word, ir.IntType(32)(i))
+                builder.store(vector, place, align=4 * VECTOR)
+            return context.get_dummy_value()
+
+        return types.void(words, types.uint64, types.UniTuple(types.uint32, count)), generate
+
+    return _named(intrinsic(store), f"store {count}")
+
+
+def _vectors(context, builder, signature, arguments, count):
+    """Places of the vectors of an array, arguments[0], from arguments[1] on, in LLVM's terms."""
+    from llvmlite import ir
+
+    words = context.make_array(signature.args[0])(context, builder, arguments[0])
+    first = builder.gep(words.data, [arguments[1]])
+    vectors = builder.bitcast(first, ir.VectorType(ir.IntType(32), VECTOR).as_pointer())
+    return [builder.gep(vectors, [ir.IntType(64)(i)]) for i in range(count // VECTOR)]
 
 
 @cache

@@ -8,12 +8,14 @@ from wfa_kernels.cuda.affine_rates import RATES, best_rate, likely_cost
 from wfa_kernels.cuda.affine_strips import (
     BLOCK,
     CHUNK,
+    ENDS,
     WIDE_BLOCK,
     make_forward,
     make_functions,
     make_windowed_forward,
 )
 from wfa_kernels.cuda.affine_strips_back import make_backward, make_windowed_backward
+from wfa_kernels.cuda.instructions import whole_vectors
 from wfa_kernels.cuda.packing import MAX_LONG
 from wfa_kernels.penalties import MAX_SCORE
 
@@ -182,7 +184,7 @@ class BandsThenStrips(banded.Banded):
         time do not fill the GPU. few_wait: a small part of the batch is likely to be taken."""
         for threads in _choices(fewest, reach):
             wide = threads > BLOCK
-            pairs = max(1, int(_FEW_LONG_PAIRS * batch.pairs)) if wide and few_wait else batch.pairs
+            pairs = _likely(batch.pairs, wide and few_wait)
             part = self._pair_words(threads, reach, batch.longest, traced)
             room = batch.slot.scratch_words.size // part
             fills = not room or _evenly(pairs, room) * threads >= 2 * _HALF
@@ -205,8 +207,10 @@ class BandsThenStrips(banded.Banded):
             launch(kernel, blocks, block, *batch.input, *pairs, *band, scores, *memory, *window)
 
         def backward(kernel, *window):
-            given = queue, first, count, reach
-            launch(kernel, -(-count // BLOCK), BLOCK, *batch.input, *given, *batch.output, *memory, *window)
+            together = _back_together(_likely(count, queue >= 0))
+            given = queue, first, count, together, reach
+            blocks = -(-count // (BLOCK // together))
+            launch(kernel, blocks, BLOCK, *batch.input, *given, *batch.output, *memory, *window)
 
         if windows is None or reach < 0:
             forward(make_forward(self.penalties, traced, block))
@@ -224,12 +228,13 @@ class BandsThenStrips(banded.Banded):
         strips = -(-longest // CHUNK)
         kept = strips if traced else min(strips, threads + 1)
         chunks = 2 * _capped(reach, longest) + 2
-        records = kept * (chunks * make_functions(self.penalties, traced).per_chunk + 1)
+        records = kept * (chunks * make_functions(self.penalties, traced).per_chunk + ENDS)
         return max(1, 2 * self._bounds(longest) + records)
 
     def _bounds(self, longest):
-        """Words for the bounds by seeds of a sequence of up to ``longest`` letters, if there are any."""
-        return affine_seeds.bounds_of(longest) if affine_seeds.price_of_a_seed(self._triple) else 0
+        """Words for the bounds by seeds of a sequence of up to ``longest`` letters, if there are any: of both sides
+        whole vectors, as the records come behind them."""
+        return whole_vectors(affine_seeds.bounds_of(longest)) if affine_seeds.price_of_a_seed(self._triple) else 0
 
 
 class LongStrips(BandsThenStrips):
@@ -244,9 +249,22 @@ class LongStrips(BandsThenStrips):
         return min(MAX_LONG, (MAX_SCORE - 2 * gap_open) // (4 * gap_extend))
 
 
+def _likely(pairs, few_wait):
+    """Pairs that a kernel is likely to take, of those that may wait for it."""
+    return max(1, int(_FEW_LONG_PAIRS * pairs)) if few_wait else pairs
+
+
 def _most(fewest):
     """Threads of a pair where there are few pairs, within a warp."""
     return min(2 * fewest, BLOCK)
+
+
+def _back_together(pairs):
+    """Threads of a pair on its way back: the most with which so many pairs fill half of a GPU at the most."""
+    threads = BLOCK
+    while threads > 1 and pairs * threads > _HALF:
+        threads //= 2
+    return threads
 
 
 def _choices(fewest, reach):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from wfa_kernels.cuda.affine_strips import ALL, make_functions
+from wfa_kernels.cuda.affine_strips import ALL, ENDS, make_functions
 from wfa_kernels.cuda.affine_strips_back import STATE
 
 #: Most levels of kept strips, and binary digits of the least window.
@@ -77,8 +77,8 @@ def ways(penalties, strips, chunks, threads):
 
 
 def words_of_strips(penalties, chunks):
-    """Words of a strip of so many chunks without states, and with them: its records, its last and its first chunk."""
-    return tuple(chunks * make_functions(penalties, with_states).per_chunk + 2 for with_states in (False, True))
+    """Words of a strip of so many chunks without states, and with them."""
+    return tuple(chunks * make_functions(penalties, with_states).per_chunk + ENDS for with_states in (False, True))
 
 
 def _laid_out(strips, bits, strip_words, traced_words, threads):
