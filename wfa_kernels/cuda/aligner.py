@@ -11,7 +11,7 @@ import numpy as np
 from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
-from wfa_kernels.cuda.buffers import FIXED_BYTES, bytes_of, letters_within
+from wfa_kernels.cuda.buffers import FIXED_BYTES, READS_SLOTS, SLOTS, bytes_of, letters_within
 from wfa_kernels.cuda.compaction import ODD
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
@@ -29,6 +29,8 @@ from wfa_kernels.result import AlignmentResult
 
 #: Letters of a batch, on each side: few enough to overlap much, enough to fill the GPU and to hide the launches.
 _LEAST_LETTERS, _MOST_LETTERS = 1 << 24, 3 << 24
+#: Of long reads that many times fewer, in more sets of buffers (buffers.READS_SLOTS).
+_READS_PARTS = 2
 _BATCHES = 28
 #: Packed letters take a quarter of the time on the wire, launches as long as ever: larger batches, and fewer; twice as
 #: large, or up to four times until they have so many pairs, of which each is a thread.
@@ -141,6 +143,16 @@ class _Way:
         if self.long or self.design != FAST or isinstance(self.penalties, Edit):
             return self
         return replace(self, reads=long_reads.serves(self.penalties.triple))
+
+    @property
+    def slots(self):
+        """Sets of buffers."""
+        return READS_SLOTS if self.reads else SLOTS
+
+    @property
+    def most_letters(self):
+        """Letters of a batch, on each side, above which it is no better for being larger."""
+        return _MOST_LETTERS // _READS_PARTS if self.reads else _MOST_LETTERS
 
     def kernels(self):
         if self.reads:
@@ -301,9 +313,9 @@ def _wanted_letters(pairs, way, total, kept):
     """Letters of a batch, on each side, of ``total``."""
     times = 1
     if isinstance(pairs, PackedPairs):
-        enough = _PACKED_PAIRS * total // max(1, len(pairs)) // _MOST_LETTERS + 1
+        enough = _PACKED_PAIRS * total // max(1, len(pairs)) // way.most_letters + 1
         times = min(max(_PACKED, enough), _MOST_PACKED)
-    wanted = min(times * _MOST_LETTERS, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
+    wanted = min(times * way.most_letters, max(times * total // _BATCHES, min(total, _LEAST_LETTERS)))
     if not len(pairs):
         return wanted
     longest, level = (kept.longest, kept.levels.first) if kept else (_longest(pairs), None)
@@ -340,14 +352,15 @@ def _new_stream(way, wanted, longest, all_of_it):
     levels, of_a_pair = levels_of(kernels, way.beyond), MAX_LENGTH // 2 if way.long else _LETTERS_PER_PAIR
     while True:
         whole = _room_of(way, limit, all_of_it) - FIXED_BYTES
-        most = min(max(MAX_LENGTH, letters_within(whole, levels, way.traced, of_a_pair)), _COUNTABLE_LETTERS)
-        letters = min(max(_MOST_LETTERS, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
+        most = min(max(MAX_LENGTH, letters_within(whole, levels, way.traced, of_a_pair, way.slots)), _COUNTABLE_LETTERS)
+        letters = min(max(way.most_letters, wanted), most, 1 << (wanted - 1).bit_length()) >> halvings
         letters, room = max(letters, min(MAX_LENGTH, _MOST_LETTERS)), whole >> halvings
-        if halvings and bytes_of(letters, letters // of_a_pair, levels, way.traced) > room:
+        if halvings and bytes_of(letters, letters // of_a_pair, levels, way.traced, way.slots) > room:
             return None
         try:
             with memory.device_memory_within(limit):
-                stream = Stream(kernels, way.beyond, way.traced, letters // of_a_pair, letters, longest, room)
+                of_a_batch = letters // of_a_pair, letters, longest
+                stream = Stream(kernels, way.beyond, way.traced, *of_a_batch, room, way.slots)
         except GpuMemoryError:
             if _streams:
                 _let_go(list(_streams))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wfa_kernels.cuda import host_packing, records
-from wfa_kernels.cuda.buffers import SLOTS, Batch, Source
+from wfa_kernels.cuda.buffers import Batch, Source
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
@@ -104,7 +104,7 @@ class Batcher:
     def _batch(self, pairs, number, start, stop, longest, told, bits):
         """The batch of the pairs start .. stop. told, bits: its records, bits of a length in them."""
         self.longest_seen = max(self.longest_seen, longest)
-        slot, before = self.slots[number % SLOTS], []
+        slot, before = self.slots[number % len(self.slots)], []
         for offsets in (pairs.pattern_offsets, pairs.text_offsets):
             first = int(offsets[start])
             before.append(first - (first % LETTERS if isinstance(pairs, PackedPairs) else 0) - LEAD)
@@ -116,7 +116,7 @@ class Batcher:
         """The next batch, whose records threads begin to put down; None after the last."""
         if start == len(pairs):
             return None
-        slot, stop = self.slots[number % SLOTS], self._cut(pairs, start, number, letters)
+        slot, stop = self.slots[number % len(self.slots)], self._cut(pairs, start, number, letters)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         blocks, words, pieces = records.blocks_of(stop - start), record_words(bits), []
         told, longest = slot.staged_records[: blocks * words], np.empty(blocks, np.int32)

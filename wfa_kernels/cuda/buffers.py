@@ -12,8 +12,8 @@ from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
 from wfa_kernels.cuda.records import blocks_of
 
-#: Sets of buffers, which go round.
-SLOTS = 4
+#: Sets of buffers, which go round; more of long reads, as they wait for a batch's longest way back.
+SLOTS, READS_SLOTS = 4, 6
 #: Part of the device memory that the batches may take; the kernels have the rest.
 BATCHES_SHARE = 0.5
 #: Most batches of a call, and bytes of device memory that a stream takes however small they are: where the CIGARs of
@@ -139,13 +139,13 @@ class Batch:
         return self.slot.scratch
 
 
-def bytes_of(letters, pairs, levels, traced):
+def bytes_of(letters, pairs, levels, traced, slots=SLOTS):
     """Bytes of device memory, at most, of all slots' buffers for batches of so many letters a side and pairs."""
     letter = 2 + 2 / 4 + 2 / 8 + (16 if traced else 0)
     pair = 36 + 4 * (levels + 2) + 1
-    return SLOTS * (letter * letters + pair * pairs)
+    return slots * (letter * letters + pair * pairs)
 
 
-def letters_within(memory, levels, traced, letters_per_pair):
+def letters_within(memory, levels, traced, letters_per_pair, slots=SLOTS):
     """Most letters, on each side, of batches whose buffers take their share of so many bytes of device memory."""
-    return int(BATCHES_SHARE * memory / bytes_of(1, 1 / letters_per_pair, levels, traced))
+    return int(BATCHES_SHARE * memory / bytes_of(1, 1 / letters_per_pair, levels, traced, slots))

@@ -1,6 +1,6 @@
 """Batches of pairs through the GPU: copies in, kernels and copies out overlap.
 
-One batch is on its way in while others are computed and one comes out; ``SLOTS`` sets of buffers go round. Each set
+One batch is on its way in while others are computed and one comes out; a few sets of buffers go round. Each set
 has a CUDA stream for its kernels: what one batch's few last pairs leave idle of the GPU, the next batch's kernels take.
 The copies in have one, those out that follow the kernels another, and those of CIGARs a third, since a batch's CIGARs
 must not wait for the kernels of later ones. The wire is the limit at short lengths, so little else crosses it:
@@ -17,7 +17,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
-from wfa_kernels.cuda.buffers import MOST_BATCHES, SLOTS, Slot, bytes_of
+from wfa_kernels.cuda.buffers import MOST_BATCHES, Slot, bytes_of
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
@@ -30,9 +30,9 @@ from wfa_kernels.result import NO_SCORE, OK
 
 #: In place of a queue: every pair of the batch.
 ALL_PAIRS = -1
-#: Batches whose copies are under way before the host waits for one; of packed letters, whose CIGARs take the wire out
-#: as long as they take it in, and must begin early. Fewer than SLOTS - 1: what a slot has fetched is read by then.
-_AHEAD, _AHEAD_PACKED = 2, 1
+#: Batches whose copies are under way before the host waits for one, of packed letters, whose CIGARs take the wire out
+#: as long as they take it in, and must begin early; else two fewer than slots: what one has fetched is read by then.
+_AHEAD_PACKED = 1
 #: In place of a batch's number where the host has found letters without a code: what the flag holds when cleared.
 _FOUND_BEFORE = 0
 
@@ -50,19 +50,20 @@ class Stream:
 
     traced: with CIGARs. pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. letters
     must not be below MAX_LENGTH. longest: sequence, in letters, for which to lay out the scratch memory. memory: bytes
-    of device memory to keep within, of which the kernels get what the batches' buffers leave. Raises GpuMemoryError.
+    of device memory to keep within, of which the kernels get what the batches' buffers leave. slots: sets of buffers.
+    Raises GpuMemoryError.
     """
 
-    def __init__(self, design, beyond, traced, pairs, letters, longest, memory):
+    def __init__(self, design, beyond, traced, pairs, letters, longest, memory, slots):
         self.design, self.traced, self.letters, self.longest = design, traced, letters, longest
         self.levels = Levels(design, levels_of(design, beyond), longest)
-        left = max(0, memory - int(bytes_of(letters, pairs, self.levels.count, traced)))
+        left = max(0, memory - int(bytes_of(letters, pairs, self.levels.count, traced, slots)))
         share = left // (2 if beyond else 1)
         self.beyond = beyond(share) if beyond else None
-        words = max(1, min(share // 8 // SLOTS, design.scratch_words(pairs, longest, traced)))
+        words = max(1, min(share // 8 // slots, design.scratch_words(pairs, longest, traced)))
         most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
         slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
-        self.slots = [Slot(*slot) for _ in range(SLOTS)]
+        self.slots = [Slot(*slot) for _ in range(slots)]
         self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS), Spans()
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
@@ -97,7 +98,7 @@ class Stream:
             self.design.begin()
         cleared = self.batcher.beside(np.copyto, status, OK)  # 10M take 0.8 ms
         batches = self.batcher.batches(pairs, letters, skipped)
-        ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else _AHEAD
+        ahead = _AHEAD_PACKED if isinstance(pairs, PackedPairs) else len(self.slots) - 2
         staged, sent = self._next(batches), None
         while staged is not None or sent is not None:
             batch, sent = sent, staged
