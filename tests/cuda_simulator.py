@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False, back_together=None, reads=None):  # fmt: skip
+          wide=False, back_together=None, reads=None, apart=1):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -26,7 +27,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     letters beyond which a sequence is too long for the designs that are for many pairs. bits: of a length in records.
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
     the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
-    FEW_LETTERS, FEW) of the module long_reads.
+    FEW_LETTERS, FEW) of the module long_reads. apart: bytes from a letter to the next one, -1 for a view in reverse.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
     "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
@@ -52,6 +53,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "wide": wide,
         "back_together": back_together,
         "reads": reads,
+        "apart": apart,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     return answer_of(__file__, stdin=json.dumps(request))
@@ -120,6 +122,18 @@ def force(request):
     affine_wfa_design.AffineWfa.first_level = request["first_level"]
 
 
+def spread(pairs, apart):
+    """The same PairBatch, as views of arrays in which the letters lie so many bytes apart, with others in between."""
+    import numpy as np
+
+    def view(letters):
+        if apart > 1:
+            return np.repeat(letters, apart)[::apart]
+        return letters if apart == 1 else letters[::apart].copy()[::apart]
+
+    return replace(pairs, pattern=view(pairs.pattern), text=view(pairs.text))
+
+
 def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
@@ -136,6 +150,7 @@ def main():
     refuse_what_a_gpu_refuses()
     request = json.load(sys.stdin)
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
+    pairs = spread(pairs, request["apart"])
     bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None

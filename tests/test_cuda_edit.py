@@ -143,6 +143,21 @@ def test_many_small_batches(scope, source):
     check(pairs, answer)
 
 
+@pytest.mark.parametrize(
+    ("apart", "source", "design"),
+    [(2, "pageable", "fast")]
+    + [pytest.param(*more, marks=pytest.mark.slow) for more in (
+        (-1, "pageable", "fast"), (2, "pageable", "paper"), (-1, "pinned", "fast"), (2, "packed", "fast"),
+        (-1, "registered", "fast"),
+    )],
+)  # fmt: skip
+def test_letters_that_do_not_lie_one_behind_the_other(apart, source, design):
+    pairs = random_pairs(12, LENGTHS[4:12], seed=8)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, source, letters=320, apart=apart)
+    assert len(answer["batches"]) > 2
+    check(pairs, answer)
+
+
 @pytest.mark.parametrize("design", [pytest.param("fast", marks=pytest.mark.slow), "paper"])
 def test_other_letters_are_handed_back(design):
     pairs = [(b"ACGT", b"AGGT"), (b"NNNN", b"NNAN"), (b"AC", b"A"), (b"acgt", b"ACGT"), (b"\x00", b"\xff"), (b"", b"U")]
