@@ -1,9 +1,11 @@
 """Letters copied to page-locked memory: which of them, and whose they are then."""
 
+import threading
+
 import numpy as np
 
 from wfa_kernels import PairBatch
-from wfa_kernels.cuda import aligner, pinned
+from wfa_kernels.cuda import aligner, memory, pinned
 
 
 def test_only_the_letters_of_the_pairs_are_copied(monkeypatch):
@@ -27,7 +29,34 @@ def test_buffers_that_are_too_small_make_way(monkeypatch):
     assert made[3:] == [1000]
     del kept
     pool.take(100_000_000, np.uint8)
+    pool._take_back()
     assert sum(map(len, pool._free)) == 100_000_000, "not 170: what is smaller went before"
+
+
+def test_the_garbage_collector_may_free_what_is_held_at_any_moment(monkeypatch):
+    """Such as within the pool's and the count's own work: a result that is part of a cycle is freed by it."""
+    monkeypatch.setattr(pinned, "host_array", np.empty)
+    pool, owner, before = pinned.Pool(), Owner(), memory.held_bytes("pinned")
+    memory.count_while_alive("pinned", 1000, owner)
+    held = [pool.take(1000, np.uint8), owner]
+    del owner
+    assert memory.held_bytes("pinned") == before + 1000
+
+    def work():
+        with pool._lock, memory._lock:
+            held.clear()
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(10)
+    assert not worker.is_alive(), "it waits for a lock that it has"
+    assert memory.held_bytes("pinned") == before
+    monkeypatch.setattr(pinned, "host_array", None)
+    assert len(pool.take(900, np.uint8)) == 900, "the one that has come back"
+
+
+class Owner:
+    """What bytes are counted for."""
 
 
 def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):

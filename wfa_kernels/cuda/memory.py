@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import weakref
+from collections import deque
 from math import inf, prod
 
 import numpy as np
@@ -16,6 +17,7 @@ _LARGE = 1 << 26
 _lock = threading.Lock()
 _held = {"device": 0, "pinned": 0}
 _peak = dict(_held)
+_gone = deque()  # (kind, bytes): the garbage collector tells of them at any moment, so without the lock
 _within = threading.local()  # most: bytes of device memory that this thread's arrays may bring it to
 
 
@@ -43,12 +45,15 @@ def host_array(shape, dtype):
 
 def held_bytes(kind):
     """Bytes of the arrays in use now; kind: "device" or "pinned"."""
-    return _held[kind]
+    with _lock:
+        _leave_out_gone()
+        return _held[kind]
 
 
 def peak_bytes(reset=False):
     """{"device": bytes, "pinned": bytes}: the most that was held at once since the last reset."""
     with _lock:
+        _leave_out_gone()
         if reset:
             _peak.update(_held)
         return dict(_peak)
@@ -67,7 +72,7 @@ def device_memory_within(most):
 def _allocate(kind, make, shape, dtype):
     size = prod(shape if type(shape) is tuple else (shape,)) * np.dtype(dtype).itemsize
     most = getattr(_within, "most", inf)
-    if kind == "device" and _held[kind] + size > most:
+    if kind == "device" and held_bytes(kind) + size > most:
         raise GpuMemoryError(f"{size} more bytes of device memory would be more than {most}")
     if size >= _LARGE:
         device.give_back_freed()
@@ -83,11 +88,15 @@ def _allocate(kind, make, shape, dtype):
 
 def count_while_alive(kind, size, owner):
     """Count so many bytes as held until their owner is gone; kind: "device" or "pinned"."""
-    _count(kind, size)
-    weakref.finalize(owner, _count, kind, -size)
-
-
-def _count(kind, size):
     with _lock:
+        _leave_out_gone()
         _held[kind] += size
         _peak[kind] = max(_peak[kind], _held[kind])
+    weakref.finalize(owner, _gone.append, (kind, size))
+
+
+def _leave_out_gone():
+    """To be called with the lock."""
+    while _gone:
+        kind, size = _gone.popleft()
+        _held[kind] -= size

@@ -6,6 +6,7 @@ that looks into it is gone, and staging buffers live as long as their stream.
 
 import threading
 import weakref
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,11 +124,13 @@ class Pool:
 
     def __init__(self):
         self._free, self._lock = [], threading.Lock()
+        self._returned = deque()  # by the garbage collector, at any moment, so without the lock
 
     def take(self, count, dtype):
         """An array of ``count`` elements, not cleared; its memory comes back when no array refers to it any more."""
         size = max(1, count * np.dtype(dtype).itemsize)
         with self._lock:
+            self._take_back()
             fitting = [buffer for buffer in self._free if size <= len(buffer) <= 4 * size + 2**20]
             buffer = min(fitting, key=len, default=None)
             if buffer is not None:
@@ -136,25 +139,28 @@ class Pool:
             self._let_go(size)
             buffer = host_array(size, np.uint8)
         lease = _Lease(buffer)
-        weakref.finalize(lease, self._give_back, buffer)
+        weakref.finalize(lease, self._returned.append, buffer)
         return np.asarray(lease)[: count * np.dtype(dtype).itemsize].view(dtype)
 
     def _let_go(self, size):
         """Free buffers that are too small for so many bytes, largest first, as many bytes at most: else those of ever
         larger calls add up."""
         with self._lock:
+            self._take_back()
             for buffer in sorted(self._free, key=len, reverse=True):
                 if len(buffer) <= size:
                     size -= len(buffer)
                     self._free = [b for b in self._free if b is not buffer]
 
-    def _give_back(self, buffer):
-        with self._lock:
-            self._free.append(buffer)
+    def _take_back(self):
+        """What has come back is free; to be called with the lock."""
+        while self._returned:
+            self._free.append(self._returned.popleft())
 
     def clear(self):
         """Free the buffers that nobody uses."""
         with self._lock:
+            self._take_back()
             self._free.clear()
 
 
