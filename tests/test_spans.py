@@ -1,5 +1,7 @@
 """A GPU call's parts over time: how long at least one of some was at it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from wfa_kernels.cuda import device, spans
@@ -14,7 +16,7 @@ def test_time_that_spans_share_counts_once():
 def test_quantities_of_a_call(monkeypatch):
     monkeypatch.setattr(device, "simulated", lambda: False)
     told = [("time_h2d", 0, 0, 4), ("time_pack", 0, 1, 3), ("time_kernel", 0, 2, 5), ("time_h2d", 1, 3, 6)]
-    call = spans.Spans()
+    call = spans.Spans([])
     monkeypatch.setattr(call, "timeline", lambda: [*told, ("time_d2h", 0, 5, 7)])
     assert dict(spans.Timings(call)) == {
         "time_h2d": 6, "time_pack": 2, "time_kernel": 3, "time_d2h": 2, "time_copies": 7, "time_compute": 4,
@@ -23,6 +25,33 @@ def test_quantities_of_a_call(monkeypatch):
         spans.Timings(call)["time_total"]
 
 
+def test_a_call_keeps_its_times_when_others_follow(monkeypatch):
+    monkeypatch.setattr(spans.cuda, "event", Clock)
+    monkeypatch.setattr(spans.cuda, "event_elapsed_time", lambda begin, end: end.at - begin.at)
+    monkeypatch.setattr(device, "simulated", lambda: False)
+    events, batch, now = spans.Events(), SimpleNamespace(number=0, pairs=1), iter(range(100))
+    first, second = events.spans(), events.spans()
+    for call, parts in ((first, 1), (second, 2)):
+        for _ in range(parts):
+            call.begin("time_kernel", batch, now)()
+    times = spans.Timings(first), spans.Timings(second)
+    assert [t["time_kernel"] for t in times] == [1e-3, 2e-3]
+    assert len(second._events) == 2
+    used = second._events
+    del second, times, call
+    third, fourth = events.spans(), events.spans()
+    assert third._events is used and fourth._events == [], "those of a call that is gone, and new ones"
+    assert spans.Timings(first)["time_kernel"] == 1e-3
+
+
+class Clock:
+    """In place of an event: it tells the next of some numbers, as milliseconds."""
+
+    def record(self, numbers):
+        self.at = next(numbers)
+
+
 def test_the_simulator_has_no_clock(monkeypatch):
     monkeypatch.setattr(device, "simulated", lambda: True)
-    assert dict(spans.Timings(spans.Spans())) == {} and spans.Timings(spans.Spans()).spans() == []
+    call = spans.Timings(spans.Spans([]))
+    assert dict(call) == {} and call.spans() == []

@@ -25,7 +25,7 @@ class AlignmentResult:
     cigar_offsets: int64[n + 1], pair i holds ``cigars[cigar_offsets[i]:cigar_offsets[i + 1]]``, or None.
     timings: from a GPU, seconds by its own clock: time_h2d (copies in), time_pack, time_kernel (the other kernels),
     time_d2h (copies out), time_copies (both ways) and time_compute (packing and the other kernels), and ``spans()``,
-    when each part was. They overlap.
+    when each part was. They overlap. What the CPU did meanwhile is not among them.
     rescued: from a GPU, how many pairs no kernel of it could do: the CPU did.
     """
 

@@ -21,7 +21,7 @@ from wfa_kernels.cuda.memory import GpuMemoryError
 from wfa_kernels.cuda.packing import MAX_LENGTH
 from wfa_kernels.cuda.pinned import PackedPairs, Pool
 from wfa_kernels.cuda.rescue import Rescue
-from wfa_kernels.cuda.spans import Timings
+from wfa_kernels.cuda.spans import Events, Spans, Timings
 from wfa_kernels.cuda.stream import Stream, levels_of
 from wfa_kernels.designs import FAST
 from wfa_kernels.penalties import Edit
@@ -53,6 +53,7 @@ _FEW_LEFT = 0.1
 
 _streams = {}
 _pool = Pool()
+_events = Events()
 _lock = threading.Lock()
 
 
@@ -70,14 +71,15 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heu
     way = _Way(penalties, design, scope == "cigar", device_memory, heuristic)
     if not way.kernels().NAMES:
         return replace(rescue(np.arange(len(pairs))), rescued=len(pairs))
+    turn = _Turn(_events.spans())
     if isinstance(pairs, PackedPairs) and len(pairs.odd_rows):
         with Rescue(rescue, _pool) as rescued:
             rescued.hand_over(pairs.odd_rows)
-            return rescued.splice_into(_in_order(pairs, way, rescue))
-    return _in_order(pairs, way, rescue)
+            return rescued.splice_into(_in_order(pairs, way, rescue, turn))
+    return _in_order(pairs, way, rescue, turn)
 
 
-def _in_order(pairs, way, rescue):
+def _in_order(pairs, way, rescue, turn):
     """Align the pairs longest first where that pays; the answers in the order of the batch."""
     if way.longer and _letters(pairs) > MAX_LENGTH * len(pairs):  # few would be left
         way = way.longer
@@ -85,8 +87,9 @@ def _in_order(pairs, way, rescue):
         way = way.of_long_reads
     ordered = None if _as_they_are(way) else by_length.longest_first(pairs)
     if ordered is None:
-        return _align(pairs, way, rescue)
-    return by_length.restored(_align(ordered, way, partial(_of_these, rescue, ordered.rows)), ordered.rows, _pool)
+        return _align(pairs, way, rescue, turn)
+    answers = _align(ordered, way, partial(_of_these, rescue, ordered.rows), turn)
+    return by_length.restored(answers, ordered.rows, _pool)
 
 
 def _as_they_are(way):
@@ -168,15 +171,16 @@ class _Way:
 
 @dataclass(frozen=True)
 class _Turn:
-    """How pairs are tried. short_of_memory: a stream has left them for want of it. every_level: one has, for kernels
-    that were not launched. learns: they tell what other pairs need."""
+    """How pairs are tried. spans: of the call. short_of_memory: a stream has left them for want of it. every_level: one
+    has, for kernels that were not launched. learns: they tell what other pairs need."""
 
+    spans: Spans
     short_of_memory: bool = False
     every_level: bool = False
     learns: bool = True
 
 
-def _align(pairs, way, rescue, turn=_Turn()):
+def _align(pairs, way, rescue, turn):
     with Rescue(rescue, _pool) as rescued:
         left = _Left(pairs, way, rescued)
         result = _through_a_stream(pairs, way, left, turn)
@@ -191,7 +195,8 @@ def _align(pairs, way, rescue, turn=_Turn()):
                 rescued.add(rows, _align(pairs.take(rows), way, partial(_of_these, rescue, rows), following))
         if len(left.longer):
             rows = left.longer
-            rescued.add(rows, _in_order(pairs.take(rows), way.longer, partial(_of_these, rescue, rows)))
+            first = _Turn(turn.spans)
+            rescued.add(rows, _in_order(pairs.take(rows), way.longer, partial(_of_these, rescue, rows), first))
         return rescued.splice_into(result)
 
 
@@ -213,13 +218,14 @@ def _through_a_stream(pairs, way, left, turn):
         left.laid_out_for, left.partial = stream.longest, stream.partial
         with memory.device_memory_within(way.device_memory or inf):
             again = stream.align(
-                pairs, letters, scores, status, offsets[1:], room, left.hand_over, turn.every_level, turn.learns
-            )
+                pairs, letters, scores, status, offsets[1:], room, turn.spans, left.hand_over, turn.every_level,
+                turn.learns,
+            )  # fmt: skip
         left.again = _without_odd(again, pairs)
         if traced and count:
             stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
     answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
-    return AlignmentResult(scores, status, *answers, timings=Timings(stream.spans))
+    return AlignmentResult(scores, status, *answers, timings=Timings(turn.spans))
 
 
 def _without_odd(rows, pairs):

@@ -1,5 +1,7 @@
 """When the parts of a call ran, by the GPU's clock."""
 
+import weakref
+from collections import deque
 from collections.abc import Mapping
 
 from numba import cuda
@@ -7,15 +9,28 @@ from numba import cuda
 from wfa_kernels.cuda import device
 
 
-class Spans:
-    """Begin and end of parts of the calls of a stream, as events."""
+class Events:
+    """Pairs of events, which a call uses again when the spans of an earlier one are gone."""
 
     def __init__(self):
-        self._events, self._spans, self._pairs = [], [], []
+        self._unused = deque()  # the garbage collector adds to it at any moment
 
-    def clear(self):
-        """Forget the last call's; its events are used again."""
-        self._spans, self._pairs = [], []
+    def spans(self):
+        """The Spans of a call that begins."""
+        try:
+            events = self._unused.pop()
+        except IndexError:
+            events = []
+        call = Spans(events)
+        weakref.finalize(call, self._unused.append, events).atexit = False
+        return call
+
+
+class Spans:
+    """Begin and end of parts of a call, as events; more of those are made and put to the given ones as needed."""
+
+    def __init__(self, events):
+        self._events, self._spans, self._pairs = events, [], []
 
     def begin(self, name, batch, stream):
         """Begin to time what follows on a CUDA stream; the callable that ends it and gives the event of the end."""
@@ -33,11 +48,11 @@ class Spans:
         return ended
 
     def seconds(self, parts):
-        """Seconds of the last call during which one of the parts went on for a batch at least, by the GPU's clock."""
+        """Seconds of the call during which one of the parts went on for a batch at least, by the GPU's clock."""
         return covered((begin, end) for part, _, begin, end in self.timeline() if part in parts)
 
     def timeline(self):
-        """[(part, batch number, begin, end)] of the last call, in seconds since the first of them began."""
+        """[(part, batch number, begin, end)] of the call, in seconds since the first of them began."""
         first = self._spans[0][2] if self._spans else None
         return [
             (part, number, cuda.event_elapsed_time(first, begin) / 1e3, cuda.event_elapsed_time(first, end) / 1e3)
@@ -60,11 +75,11 @@ def covered(spans):
 
 
 class Timings(Mapping):
-    """Seconds of the last call by the GPU's clock: its copies in, packing, the other kernels and its copies out; then
+    """Seconds of a call by the GPU's clock: its copies in, packing, the other kernels and its copies out; then
     time_copies, both ways, and time_compute, packing and the other kernels. They overlap: their sum is no time of the
     call.
 
-    Asking takes a millisecond, so it is done when asked, and must be before the next call. Empty in the simulator.
+    Asking takes a millisecond, so it is done when asked. Empty in the simulator.
     """
 
     #: Quantity -> the parts during at least one of which it counts.

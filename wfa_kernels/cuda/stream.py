@@ -25,7 +25,6 @@ from wfa_kernels.cuda.memory import device_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS
 from wfa_kernels.cuda.pinned import PackedPairs
 from wfa_kernels.cuda.records import bits_for
-from wfa_kernels.cuda.spans import Spans
 from wfa_kernels.result import NO_SCORE, OK
 
 #: In place of a queue: every pair of the batch.
@@ -64,7 +63,7 @@ class Stream:
         most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
         slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
         self.slots = [Slot(*slot) for _ in range(slots)]
-        self.batcher, self.spans = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS), Spans()
+        self.batcher = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS)
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
 
@@ -74,19 +73,19 @@ class Stream:
             vars(slot).clear()
         self.filled = self.beyond = None
 
-    def align(self, pairs, letters, scores, status, ends, room, hand_over, every_level=False, learns=True):
+    def align(self, pairs, letters, scores, status, ends, room, spans, hand_over, every_level=False, learns=True):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
         letters: of a batch, on each side. scores: int32[n], status: uint8[n], all OK, and, if traced, ends: int64[n],
         where each CIGAR ends, are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements, count)``
         makes it larger, so many being of the first ``count`` pairs. Copies to page-locked arrays are the fastest.
+        spans: Spans of the call, which are added to.
         hand_over: is called with rows, int64[...], that no kernel can do, as soon as that is known; their CIGAR is
         empty. every_level: launch every kernel for every batch. Else those that no pair has needed lately are left out,
         and the pairs that may need them are returned. learns: what is left of them tells of batches and calls to come.
         """
         again, skipped, waiting = [], [], deque()
-        if not every_level:  # else it goes on where a curtailed call stopped
-            self.spans.clear()
+        self.spans = spans
         for slot in self.slots:
             slot.forget()
             device.clear(slot.flag, 2, slot.compute)

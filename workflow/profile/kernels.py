@@ -47,7 +47,7 @@ def _cell(cell, folder, count):
     for call in range(WARM_UP_CALLS + CALLS):
         result = align(pairs, Edit(), scope="cigar", device="cuda", design=design)
         if call >= WARM_UP_CALLS:
-            timings.append(dict(result.timings))  # asked before the next call, which begins it anew
+            timings.append(dict(result.timings))
     longest = int(max(pairs.pattern_lengths.max(), pairs.text_lengths.max()))
     facts, reason = _facts(longest, design)
     return {

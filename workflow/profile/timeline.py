@@ -32,7 +32,7 @@ def _design(pairs, design):
         result = align(pairs, Edit(), scope="cigar", device="cuda", design=design)
         seconds = time.perf_counter() - begin
         if call >= WARM_UP_CALLS:
-            calls.append((seconds, result.timings.spans()))  # asked before the next call, which begins it anew
+            calls.append((seconds, result.timings.spans()))
     seconds, spans = sorted(calls, key=lambda call: call[0])[CALLS // 2]
     keys = ("part", "batch", "begin_s", "end_s")
     rows = [(part, int(batch), float(begin), float(end)) for part, batch, begin, end in spans]
