@@ -227,12 +227,19 @@ def test_command_says_what_the_cpu_did_for_the_gpu(seq):
     assert done.stderr == "note: 3 of 3 pairs are beyond the GPU's kernels: the CPU did them\n"
 
 
-def test_a_pair_that_can_cost_too_much_is_named_before_the_gpu_works(tmp_path):
-    """It is too long for the kernels that are for many pairs: the CPU, asked for it alone, would name pair 0."""
-    long = "ACGT" * 150_000
-    (tmp_path / "long.seq").write_text(f">A\n<A\n>{long}\n<{long}\n")
-    done = command("align", tmp_path / "long.seq", "--affine", "4000,10,4000", "--device", "cuda", simulated=True)
-    assert done.returncode == 2 and done.stderr.startswith("error: pair 1 (600000 x 600000 bp) can cost up to")
+@pytest.mark.parametrize(
+    ("penalties", "bp"),
+    [
+        pytest.param("4000,10,4000", (600_000, 600_000), id="too long for kernels of many pairs"),
+        pytest.param("1,0,40000", (1000, 60_000), id="only gaps are dear"),
+    ],
+)
+def test_a_pair_that_can_cost_too_much_is_named_before_the_gpu_works(tmp_path, penalties, bp):
+    """The CPU, asked for it alone, would name pair 0."""
+    pattern, text = ("ACGT" * (length // 4) for length in bp)
+    (tmp_path / "long.seq").write_text(f">A\n<A\n>{pattern}\n<{text}\n")
+    done = command("align", tmp_path / "long.seq", "--affine", penalties, "--device", "cuda", simulated=True)
+    assert done.returncode == 2 and done.stderr.startswith(f"error: pair 1 ({bp[0]} x {bp[1]} bp) can cost up to")
 
 
 @pytest.mark.parametrize(

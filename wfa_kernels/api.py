@@ -246,7 +246,7 @@ def _check_worst_cost(pairs, penalties):
         return
     m, n = pairs.pattern_lengths, pairs.text_lengths
     longest = int(max(m.max(), n.max()))
-    if 2 * penalties.triple[1] + 2 * longest * penalties.triple[2] <= MAX_SCORE:  # two gaps replace any pair
+    if _all_gaps(penalties, longest) <= MAX_SCORE:
         return
     mismatch, gap_open, gap_extend = (float(p) for p in penalties.triple)
     m, n = m.astype(float), n.astype(float)
@@ -258,6 +258,12 @@ def _check_worst_cost(pairs, penalties):
             f"pair {worst} ({int(m[worst])} x {int(n[worst])} bp) can cost up to {cost} under {penalties}, "
             f"past the int32 score limit of {MAX_SCORE}; divide the penalties by a common factor or split the pair"
         )
+
+
+def _all_gaps(penalties, letters):
+    """A cost that no pair of up to so many letters a side goes beyond: two gaps replace it."""
+    _, gap_open, gap_extend = penalties.triple
+    return 2 * (gap_open + letters * gap_extend)
 
 
 def _on_gpu(device, algorithm):
@@ -295,7 +301,7 @@ def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cp
     from wfa_kernels.cuda import aligner
     from wfa_kernels.cuda.packing import MAX_LONG
 
-    if worst_cost(penalties, MAX_LONG, MAX_LONG) > MAX_SCORE:  # else only of longer pairs, of which the CPU is asked
+    if _all_gaps(penalties, MAX_LONG) > MAX_SCORE:  # else only of longer pairs, of which the CPU is asked
         _check_worst_cost(pairs, penalties)
 
     def rescue(rows):
