@@ -75,6 +75,12 @@ def test_the_fewest_pairs_that_take_far_longer_than_a_slice_are_run_once_where_n
     assert calibrate(lambda n, _: 9, lambda n, time: 15 if time == 1 else 9) == ([1, 1], 1)
 
 
+def test_the_fewest_pairs_are_run_again_where_kernels_were_compiled_in_the_one_timed_run():
+    """On the CPU there is no untimed run to tell it from: what align() picks for a pair, it has not run before."""
+    runs = iter([Run(9, 9, 0.1, compiled=True), Run(0.01, 0.01, 0.1), Run(0.6, 0.6, 0.1), Run(0.6, 0.6, 0.1)])
+    assert calibrated([1, 64], 1, lambda n: next(runs)) == {1: Run(0.01, 0.01, 0.1), 64: Run(0.6, 0.6, 0.1)}
+
+
 def test_of_two_tries_each_quantity_is_the_lesser_one():
     """The first takes memory, and brings what cells share: 30 GB of 100M pairs. Rounds take neither again."""
     tries = iter([Run(0.1, 0.1, 0.1), Run(0.6, 11, 25), Run(0.65, 1.3, 2)])

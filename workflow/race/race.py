@@ -11,7 +11,7 @@ from dataclasses import replace
 import psutil
 
 from wfa_kernels import Affine, PairBatch
-from workflow.race import canary, oracle, slices, statistics
+from workflow.race import canary, kernel_cache, oracle, slices, statistics
 from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes, twin_keys
 from workflow.race.prepared import data_bytes, held_bytes, shared_bytes
 from workflow.race.team import WorkerFailed
@@ -232,10 +232,11 @@ class Race:
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""
         self._ask(key, "peak_rss_bytes", False)
-        begin = time.monotonic()
+        kernels, begin = kernel_cache.kept(), time.monotonic()
         self._prepare(key)
         prepared = time.monotonic()
         run = slices.Run(self._warm(key), time.monotonic() - prepared, prepared - begin)
+        run = replace(run, compiled=not kernel_cache.kept() <= kernels)
         self.conductor.drop(key, self.path)
         return run
 

@@ -15,15 +15,18 @@ PACE = 0.9
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds of a cell on some number of pairs. run_s: a timed run. all_s: with untimed calls. prepare_s: before."""
+    """Seconds of a cell on some number of pairs. run_s: a timed run. all_s: with untimed calls. prepare_s: before.
+    compiled: some of it went into kernels that Numba compiled."""
 
     run_s: float
     all_s: float
     prepare_s: float
+    compiled: bool = False
 
     def least(self, other):
         """The least of each of both: what one of them took longer, it took once, such as memory of the system."""
-        return Run(min(self.run_s, other.run_s), min(self.all_s, other.all_s), min(self.prepare_s, other.prepare_s))
+        seconds = (min(getattr(self, part), getattr(other, part)) for part in ("run_s", "all_s", "prepare_s"))
+        return Run(*seconds, self.compiled and other.compiled)
 
 
 def calibrated(sizes, slice_s, run):
@@ -54,7 +57,7 @@ def calibrated(sizes, slice_s, run):
     def tells_all(found):
         most = at == len(sizes) - 1 and found.run_s <= slice_s
         fewest = at == 0 and found.run_s > SLOW_SLICES * slice_s
-        return (most or fewest) and found.all_s <= 2 * found.run_s + COMPILED_S
+        return (most or fewest) and not found.compiled and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
         found = run(sizes[at])
