@@ -7,6 +7,7 @@ Without the last option memcheck also tells of the driver's refusal at the end o
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tests import forced_strips, gpu_cells
 from wfa_kernels import Affine, Edit, StaticBand, WavefrontReduction, align
@@ -25,6 +26,18 @@ def near():
 def far():
     """Pairs beyond every band, 350 to 400 edits: some that try the bands, and some too long to."""
     return gpu_cells.uniform(4, 1500, 0.3), gpu_cells.uniform(4, 2500, 0.15)
+
+
+def noisy():
+    """Pairs beyond the bands, so many that several share a warp on their way back where each has few threads."""
+    return gpu_cells.ragged(40, 1500, seed=8), gpu_cells.uniform(12, 1500, 0.2)
+
+
+def few_threads(windows=False):
+    """Make a pair's way back one of four threads."""
+    forced_strips.back_together(4)
+    if windows:
+        forced_strips.windows()
 
 
 def reads():
@@ -64,6 +77,8 @@ WORKS = {
     "affine-packed": Work(USUAL, source="packed"),
     "affine-wide": Work(USUAL, before=forced_strips.wide),
     "affine-windows": Work(USUAL, before=forced_strips.windows),
+    "affine-few-threads": Work(USUAL, pairs=noisy, before=few_threads),
+    "affine-few-threads-windows": Work(USUAL, pairs=noisy, before=partial(few_threads, windows=True)),
     "affine-reads": Work(USUAL, pairs=reads),
     "affine-long": Work(USUAL, pairs=long),
     "affine-paper": Work(USUAL, "paper"),

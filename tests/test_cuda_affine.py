@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests import cuda_simulator, gpu_cells, naive
+from tests import cuda_simulator, forced_strips, gpu_cells, naive
 from tests.test_cuda_edit import LENGTHS, RAGGED, mismatches, random_pairs
 from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_memory
 from wfa_kernels.cuda import device, strips_design
@@ -285,6 +285,21 @@ def test_gpu_agrees_with_the_cpu_where_memory_holds_windows_only(costs):
     pairs = gpu_cells.uniform(30, 100_000, 0.05)
     gpu_cells.check(pairs, costs, ("pageable",), device_memory=1 << 30)
     assert gpu_peak_memory()["device"] <= 1 << 30
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("windows", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 4, 8, 16])
+def test_gpu_walks_back_with_so_many_threads_a_pair(threads, windows, monkeypatch):
+    """Of thousands of long pairs several share a warp; so few as these would have one each."""
+    assert device.available() and not device.simulated(), device.describe()
+    release_gpu_memory()
+    monkeypatch.setattr(strips_design, "_back_together", lambda pairs: threads)
+    monkeypatch.setattr(strips_design.BandsThenStrips, "_launch_strips", strips_design.BandsThenStrips._launch_strips)
+    if windows:
+        forced_strips.windows()  # until monkeypatch sets back what it was
+    pairs = gpu_cells.joined([gpu_cells.ragged(400, 2500, seed=9), gpu_cells.uniform(200, 3000, 0.2)])
+    gpu_cells.check(pairs, Affine(2, 3, 1), ("pinned",))
 
 
 @pytest.mark.gpu
