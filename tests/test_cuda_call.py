@@ -46,6 +46,13 @@ def test_memory_that_the_driver_refuses_makes_batches_smaller_and_in_the_end_the
     assert none["refusals"] > 0 and none["rescued"] == len(PLAIN) and none["held"] == 0
 
 
+@pytest.mark.slow
+def test_a_call_that_is_interrupted_leaves_nothing_to_the_next_one():
+    """A thread packs letters of the first call still: the next call's buffers are not those that it writes to."""
+    interrupted, kept, scores = cuda_simulator.answer_of(__file__, "interrupt", "fast", "null")
+    assert (interrupted, kept, scores) == (True, 0, [0])
+
+
 def check(pairs, answer, penalties=None):
     assert not any(answer["status"])
     for i, (pattern, text) in enumerate(pairs):
@@ -70,6 +77,9 @@ def main(kind, design, penalties):
             "refused": result.refused(), "cigars": cigars,
         }  # fmt: skip
 
+    if kind == "interrupt":
+        print(json.dumps(interrupted()))
+        return
     pairs = PairBatch.from_strings(*zip(*(PLAIN if kind == "memory" else PAIRS), strict=True))
     if kind == "letters":
         answers = [call(given, scope) for given in (pairs, pack_pairs(pairs)) for scope in ("score", "cigar")]
@@ -78,6 +88,48 @@ def main(kind, design, penalties):
     else:
         answers = under_refusals(lambda: call(pairs))
     print(json.dumps(answers))
+
+
+def interrupted():
+    """(whether a first call was interrupted, streams that are kept then, scores of the next one).
+
+    A thread of the first one packs its pattern when the next one has packed its own, or after a second.
+    """
+    import threading
+
+    from wfa_kernels import Edit, PairBatch, align
+    from wfa_kernels.cuda import aligner, buffers, host_packing
+
+    pack, wait, begun, packed, done = host_packing.pack, buffers.Source.wait, *(threading.Event() for _ in range(3))
+    first = b"ACGA" * 15 + b"TTGA"
+
+    def pack_late(letters, planes, odd):
+        late = bytes(letters) == first
+        if late:
+            begun.set()
+            packed.wait(1)
+        answer = pack(letters, planes, odd)
+        if late:
+            done.set()
+        return answer
+
+    def interrupt(source):
+        begun.wait()
+        raise KeyboardInterrupt
+
+    def wait_for_both(source):
+        wait(source)
+        packed.set()
+        done.wait()
+
+    host_packing.pack, buffers.Source.wait, was_interrupted = pack_late, interrupt, False
+    try:
+        align(PairBatch.from_strings([first], [b"G" * 64]), Edit(), device="cuda")
+    except KeyboardInterrupt:
+        was_interrupted = True
+    kept, buffers.Source.wait = len(aligner._streams), wait_for_both
+    scores = align(PairBatch.from_strings([b"ACGA" * 16], [b"ACGA" * 16]), Edit(), device="cuda").scores
+    return was_interrupted, kept, scores.tolist()
 
 
 def under_refusals(call):

@@ -1,8 +1,10 @@
 """Edit distance on the GPU, both designs: right in the simulator, and on a GPU in agreement with the CPU."""
 
+import pickle
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import numpy as np
@@ -274,6 +276,19 @@ def test_gpu_agrees_with_the_cpu(design, length, error):
 def test_gpu_agrees_with_the_cpu_on_ragged_pairs(design, count, longest):
     assert device.available() and not device.simulated(), device.describe()
     gpu_cells.check(gpu_cells.ragged(count, longest, seed=7), Edit(), design=design)
+
+
+@pytest.mark.gpu
+def test_gpu_serves_other_python_threads_and_its_results_other_processes():
+    """The first thread has made the streams, and its results' memory is free again."""
+    assert device.available() and not device.simulated(), device.describe()
+    pairs = gpu_cells.uniform(20_000, 150, 0.05)
+    expected = align(pairs, Edit(), scope="cigar", device="cuda").scores.copy()
+    with ThreadPoolExecutor(1) as other:
+        result = other.submit(align, pairs, Edit(), scope="cigar", device="cuda").result()
+    copied = pickle.loads(pickle.dumps(result))
+    assert (result.scores == expected).all() and (copied.cigars == result.cigars).all()
+    assert copied.timings == dict(result.timings) and copied.timings["time_kernel"] > 0
 
 
 @pytest.mark.gpu

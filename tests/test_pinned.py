@@ -1,10 +1,12 @@
 """Letters copied to page-locked memory: which of them, and whose they are then."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from wfa_kernels import PairBatch
+from wfa_kernels import PairBatch, PairsError
 from wfa_kernels.cuda import aligner, memory, pinned
 
 
@@ -57,6 +59,14 @@ def test_the_garbage_collector_may_free_what_is_held_at_any_moment(monkeypatch):
 
 class Owner:
     """What bytes are counted for."""
+
+
+def test_packed_letters_are_those_of_the_batch():
+    sides = (*PairBatch.from_strings(["ACGT"], ["ACGA"]).__dict__.values(),)[:4]
+    packed = pinned.PackedPairs(*sides, {}, packed_from=sides)
+    assert replace(packed, metadata={"a": "b"}).patterns() == [b"ACGT"]
+    with pytest.raises(PairsError, match="the letters of packed pairs can not be replaced"):
+        replace(packed, text=packed.text.copy())
 
 
 def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):

@@ -1,5 +1,6 @@
 """A GPU call's parts over time: how long at least one of some was at it."""
 
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -42,6 +43,14 @@ def test_a_call_keeps_its_times_when_others_follow(monkeypatch):
     third, fourth = events.spans(), events.spans()
     assert third._events is used and fourth._events == [], "those of a call that is gone, and new ones"
     assert spans.Timings(first)["time_kernel"] == 1e-3
+
+
+def test_times_are_pickled_as_a_dict(monkeypatch):
+    monkeypatch.setattr(device, "simulated", lambda: False)
+    call = spans.Spans([])
+    monkeypatch.setattr(call, "timeline", lambda: [("time_kernel", 0, 2, 5)])
+    times = spans.Timings(call)
+    assert pickle.loads(pickle.dumps(times)) == dict(times) and times["time_kernel"] == 3
 
 
 class Clock:

@@ -68,6 +68,7 @@ def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heu
 
     Returns an AlignmentResult, in page-locked memory where the GPU did all pairs, in the order of the batch.
     """
+    device.attach()
     way = _Way(penalties, design, scope == "cigar", device_memory, heuristic)
     if not way.kernels().NAMES:
         return replace(rescue(np.arange(len(pairs))), rescued=len(pairs))
@@ -216,11 +217,16 @@ def _through_a_stream(pairs, way, left, turn):
             return None
         room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
         left.laid_out_for, left.partial = stream.longest, stream.partial
-        with memory.device_memory_within(way.device_memory or inf):
-            again = stream.align(
-                pairs, letters, scores, status, offsets[1:], room, turn.spans, left.hand_over, turn.every_level,
-                turn.learns,
-            )  # fmt: skip
+        try:
+            with memory.device_memory_within(way.device_memory or inf):
+                again = stream.align(
+                    pairs, letters, scores, status, offsets[1:], room, turn.spans, left.hand_over, turn.every_level,
+                    turn.learns,
+                )  # fmt: skip
+        except BaseException:  # what is under way still writes to these arrays and to the stream's
+            stream.drain()
+            _let_go([way])
+            raise
         left.again = _without_odd(again, pairs)
         if traced and count:
             stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)

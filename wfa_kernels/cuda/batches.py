@@ -58,6 +58,10 @@ class Batcher:
         """Begin what the host has to do besides, in another thread; a future."""
         return self._threads.submit(function, *arguments)
 
+    def close(self):
+        """Wait for its threads, which begin nothing more."""
+        self._threads.shutdown(cancel_futures=True)
+
     def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
 

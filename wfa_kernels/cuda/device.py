@@ -167,6 +167,14 @@ def copy_out(target, source, first, stream):
         _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, address(source) + at, target.nbytes, int(stream)))
 
 
+def attach():
+    """Make the GPU's context the calling thread's: the driver's own calls need one, Numba's see to it by the way."""
+    if not simulated():
+        from numba import cuda
+
+        cuda.current_context()
+
+
 def wait():
     """Wait until the GPU is done."""
     from numba import cuda

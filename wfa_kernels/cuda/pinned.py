@@ -14,7 +14,7 @@ import numpy as np
 from wfa_kernels.cuda import device, packing, records
 from wfa_kernels.cuda.compaction import record_words
 from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
-from wfa_kernels.pairs import PairBatch
+from wfa_kernels.pairs import PairBatch, PairsError
 
 #: Words that are packed at once.
 _PIECE = 1 << 20
@@ -29,14 +29,14 @@ class PinnedPairs(PairBatch):
         return self.pattern.nbytes + self.text.nbytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PackedPairs(PairBatch):
     """A PairBatch that lies packed to 2 bits a letter in page-locked memory too: made by ``pack``.
 
     planes: two arrays uint64[...], of the patterns and of the texts, as packing says but without the words before the
     first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code. records: uint32[...],
     what the GPU is to be told of the pairs, page-locked, with so many bits a length (see records). longest: int32[...],
-    the longest sequence of each.
+    the longest sequence of each. packed_from: the four arrays that were packed. Raises PairsError for others.
     """
 
     planes: tuple = ()
@@ -44,6 +44,15 @@ class PackedPairs(PairBatch):
     records: np.ndarray = None
     bits: int = 8
     longest: np.ndarray = None
+    packed_from: tuple = ()
+
+    def __post_init__(self):
+        super().__post_init__()
+        sides = self.pattern, self.pattern_offsets, self.text, self.text_offsets
+        if len(self.packed_from) != 4 or any(a is not b for a, b in zip(sides, self.packed_from, strict=True)):
+            raise PairsError(
+                "the letters of packed pairs can not be replaced: make a PairBatch, then pack_pairs() of it"
+            )
 
     @property
     def page_locked_bytes(self):
@@ -68,7 +77,8 @@ def pack(pairs):
         odd[np.searchsorted(offsets, places, side="right") - 1] = True
         planes.append(packed)
     rows, told = np.flatnonzero(odd), _records(pattern_offsets, text_offsets)
-    return PackedPairs(pattern, pattern_offsets, text, text_offsets, pairs.metadata, tuple(planes), rows, *told)
+    sides = pattern, pattern_offsets, text, text_offsets
+    return PackedPairs(*sides, pairs.metadata, tuple(planes), rows, *told, sides)
 
 
 def _records(*sides):

@@ -91,6 +91,10 @@ class Timings(Mapping):
     def __init__(self, spans):
         self._spans = spans
 
+    def __reduce__(self):
+        """Events are no other process's: what is pickled, or copied in depth, is a dict of the seconds."""
+        return dict, (dict(self),)
+
     def __getitem__(self, name):
         return self._spans.seconds(self.QUANTITIES[name])
 

@@ -11,6 +11,7 @@ into page-locked memory come packed, of large batches in page-locked memory a pa
 """
 
 from collections import deque
+from contextlib import suppress
 
 import numpy as np
 from numba import cuda, njit
@@ -66,6 +67,13 @@ class Stream:
         self.batcher = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS)
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
+
+    def drain(self):
+        """Wait for all that is under way, after an error: threads that write to buffers, copies, kernels. It is of no
+        use afterwards but to be closed."""
+        self.batcher.close()
+        with suppress(Exception):  # the error may be the GPU's
+            device.wait()
 
     def close(self):
         """Let go of its device memory, whoever still holds the stream: what has kept the frames of a call does."""
