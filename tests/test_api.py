@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,10 @@ def test_a_pair_past_its_threads_share_gets_the_whole_limit():
         ({"algorithm": "magic"}, "unknown algorithm 'magic'"),
         ({"design": "paper"}, "design 'paper' is one of the GPU's kernels: it needs device 'cuda', not 'cpu'"),
         ({"threads": 0}, "threads must be an integer >= 1"),
+        ({"threads": 2**63}, "threads must be an integer >= 1 and <= 4611686018427387904"),
         ({"memory_limit": 1.5}, "memory_limit must be an integer >= 1"),
+        ({"memory_limit": None}, "memory_limit must be an integer >= 1 .* not None"),
+        ({"memory_limit": 2**64}, "memory_limit must be an integer >= 1 and <= "),
         ({"penalties": "edit"}, "penalties must be Edit"),
         ({"penalties": Affine(4, 6, 2), "algorithm": "bpm"}, "edit distance only"),
         ({"pairs": ["A", "C"]}, "must be a PairBatch"),
@@ -129,10 +133,46 @@ def test_what_cuda_lacks_is_said_and_what_to_do(monkeypatch, problem):
         align(ragged_pairs(), Edit(), device="cuda")
 
 
-@pytest.mark.parametrize("penalties", [(0, 1, 1), (1, -1, 1), (1, 1, 0), (1.5, 1, 1), (True, 1, 1)])
+@pytest.mark.parametrize("penalties", [(0, 1, 1), (1, -1, 1), (1, 1, 0), (1.5, 1, 1), (True, 1, 1), (1, 2**31, 1)])
 def test_bad_penalties(penalties):
     with pytest.raises(PenaltyError, match="must be an integer >= "):
         Affine(*penalties)
+
+
+def test_a_cost_past_int32_is_found_whichever_pair_has_it():
+    """Of as many letters on both sides no gap opens: pair 0 costs 1000 at the most, pair 1 more than int32 holds."""
+    pairs = PairBatch.from_strings(["A" * 1000, "A"], ["C" * 1000, "C" * 30])
+    with pytest.raises(AlignError, match="pair 1 .*past the int32 score limit"):
+        align(pairs, Affine(1, 2**31 - 11, 1), device="cpu")
+
+
+@pytest.mark.parametrize("gap_open", [32766, 32767, 40_000, 2**24])
+def test_bit_planes_count_dear_gaps_in_lanes_that_hold_them(gap_open):
+    pairs = PairBatch.from_strings(["ACGT" * 5] * 6, ["ACGT" * 5 + "A" * i for i in range(6)])
+    scores = [0, *(gap_open + i for i in range(1, 6))]
+    assert align(pairs, Affine(50_001, gap_open, 1), device="cpu", algorithm="bits").scores.tolist() == scores
+
+
+def test_views_with_other_letters_in_between_are_copied_once(monkeypatch):
+    pairs, seen = ragged_pairs(), []
+    spread = replace(pairs, pattern=np.repeat(pairs.pattern, 2)[::2], text=pairs.text[::-1].copy()[::-1])
+    batch = schedule.align_batch
+    monkeypatch.setattr(
+        schedule, "align_batch", lambda kernel, given, *more: seen.append(given) or batch(kernel, given, *more)
+    )
+    assert align(spread, Edit(), device="cpu").scores.tolist() == align(pairs, Edit(), device="cpu").scores.tolist()
+    assert seen[0].pattern.flags.c_contiguous and seen[0].text.flags.c_contiguous and seen[1] is pairs
+
+
+def test_an_interrupt_while_a_kernel_runs_in_the_main_thread_is_one():
+    def work(item):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:  # as Numba's dispatcher does
+            raise SystemError("returned a result with an exception set") from interrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(schedule._in_order(work, [1], 1))
 
 
 def test_a_cost_past_int32_is_refused_before_work():

@@ -141,12 +141,15 @@ def test_arrow_faults_name_file_and_column(tmp_path):
     path.write_bytes(b"ARROW1\0\0 and then nothing of the kind")
     with pytest.raises(PairsError, match="x.arrow: not an Arrow IPC file"):
         PairBatch.from_arrow(path)
+    letters = pa.array([b"A"], pa.large_binary())
+    twice = pa.Table.from_arrays([letters] * 3, ["pattern", "text", "pattern"])
     for columns, message in (
         ({"pattern": pa.array([b"A"], pa.large_binary())}, "no column 'text'"),
+        (twice, "2 columns 'pattern'"),
         ({"pattern": pa.array(["A"]), "text": pa.array(["A"])}, "'pattern' must be large_binary"),
         ({name: pa.array([None], pa.large_binary()) for name in ("pattern", "text")}, "without nulls"),
     ):
-        table = pa.table(columns)
+        table = pa.table(columns) if isinstance(columns, dict) else columns
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         with pytest.raises(PairsError, match=message):

@@ -19,6 +19,8 @@ SPANS = ("global",)
 DEFAULT_MEMORY_LIMIT = 2 * 2**30
 #: Least device memory: the buffers of a batch and of a block of every kernel.
 LEAST_DEVICE_MEMORY = 256 * 2**20
+#: Most threads, and most bytes of memory, that can be asked for.
+MOST = 2**62
 
 #: (algorithm, penalties) -> stem of the kernel file in cpu/.
 _STEMS = {
@@ -202,13 +204,15 @@ def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_
     ):
         if value not in allowed:
             raise AlignError(f"unknown {name} {value!r}; allowed: {', '.join(allowed)}")
-    for name, value, least in (
-        ("threads", threads, 1),
-        ("memory_limit", memory_limit, 1),
-        ("device_memory", device_memory, LEAST_DEVICE_MEMORY),
+    for name, value, least, optional in (
+        ("threads", threads, 1, True),
+        ("memory_limit", memory_limit, 1, False),
+        ("device_memory", device_memory, LEAST_DEVICE_MEMORY, True),
     ):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
-            raise AlignError(f"{name} must be an integer >= {least}, not {value!r}")
+        if value is None and optional:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= MOST:
+            raise AlignError(f"{name} must be an integer >= {least} and <= {MOST}, not {value!r}")
 
 
 def _design(design, device, affine):
@@ -250,7 +254,7 @@ def _check_worst_cost(pairs, penalties):
         return
     mismatch, gap_open, gap_extend = (float(p) for p in penalties.triple)
     m, n = m.astype(float), n.astype(float)
-    replace = np.minimum(m, n) * mismatch + np.abs(m - n) * gap_extend + gap_open
+    replace = np.minimum(m, n) * mismatch + np.abs(m - n) * gap_extend + gap_open * (m != n)
     worst = int(np.argmax(np.minimum(replace, 2 * gap_open + (m + n) * gap_extend)))
     cost = worst_cost(penalties, int(m[worst]), int(n[worst]))
     if cost > MAX_SCORE:
@@ -288,6 +292,7 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, 
     from wfa_kernels.cpu import schedule
 
     _check_worst_cost(pairs, penalties)
+    pairs = _one_behind_the_other(pairs)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
     if heuristic is not None:
         kernel = SimpleNamespace(align_range=partial(kernel.align_range, heuristic=heuristic))
@@ -295,6 +300,14 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, 
         kernel = kernel.choose(pairs, penalties, scope)
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
+
+
+def _one_behind_the_other(pairs):
+    """The batch, with contiguous copies in place of views that are not: each chunk would copy them anew."""
+    parts = {name: getattr(pairs, name) for name in ("pattern", "pattern_offsets", "text", "text_offsets")}
+    if all(part.flags.c_contiguous for part in parts.values()):
+        return pairs
+    return PairBatch(**{name: np.ascontiguousarray(part) for name, part in parts.items()}, metadata=pairs.metadata)
 
 
 def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cpu):

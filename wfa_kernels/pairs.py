@@ -20,7 +20,7 @@ class PairsError(ValueError):
     """Input that does not hold pairs: the message names the file, the line and what is allowed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairBatch:
     """n pattern/text pairs.
 
@@ -39,11 +39,14 @@ class PairBatch:
     def __post_init__(self):
         for name in ("pattern", "text"):
             flat, offsets = getattr(self, name), getattr(self, f"{name}_offsets")
+            for array, what in ((flat, name), (offsets, f"{name}_offsets")):
+                if not isinstance(array, np.ndarray):
+                    raise PairsError(f"{what} must be a NumPy array, not {type(array).__name__}; see from_strings")
             if flat.dtype != np.uint8 or flat.ndim != 1:
                 raise PairsError(f"{name} must be a flat uint8 array, not {flat.dtype}[{flat.ndim}d]")
             if offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) < 1:
                 raise PairsError(f"{name}_offsets must be an int64 array of n + 1 values")
-            if offsets[0] < 0 or offsets[-1] > len(flat) or (len(offsets) > 1 and np.diff(offsets).min() < 0):
+            if offsets[0] < 0 or offsets[-1] > len(flat) or (offsets[1:] < offsets[:-1]).any():
                 raise PairsError(f"{name}_offsets must not decrease and must stay within the {len(flat)} bytes")
         if len(self.pattern_offsets) != len(self.text_offsets):
             raise PairsError(f"{len(self.pattern_offsets) - 1} patterns but {len(self.text_offsets) - 1} texts")
@@ -140,16 +143,20 @@ class PairBatch:
         Raises PairsError when the file is missing, is not such a file, or lacks the columns.
         """
         table = _open_arrow(path)
-        missing = [name for name in ("pattern", "text") if name not in table.column_names]
-        if missing:
-            raise PairsError(f"{path}: no column {missing[0]!r}; a pair file has large_binary columns pattern and text")
+        for name in ("pattern", "text"):
+            found = table.column_names.count(name)
+            if found != 1:
+                told = f"{found or 'no'} column{'s' * (found > 1)} {name!r}"
+                raise PairsError(f"{path}: {told}; a pair file has one large_binary column pattern and one text")
         arrays = []
         for name in ("pattern", "text"):
             column = table.column(name)
             if column.type != pa.large_binary() or column.null_count:
                 raise PairsError(f"{path}: column {name!r} must be large_binary without nulls, not {column.type}")
             arrays.extend(_buffers(column))
-        metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        metadata = {
+            k.decode(errors="replace"): v.decode(errors="replace") for k, v in (table.schema.metadata or {}).items()
+        }
         return cls(*arrays, metadata)
 
     def to_arrow(self, path):

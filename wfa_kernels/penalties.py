@@ -31,7 +31,7 @@ class Edit:
 class Affine:
     """Gap-affine costs (thesis Eq. 2).
 
-    Raises PenaltyError unless mismatch >= 1, gap_open >= 0, gap_extend >= 1, all integers.
+    Raises PenaltyError unless mismatch >= 1, gap_open >= 0, gap_extend >= 1, all integers of at most MAX_SCORE.
     """
 
     mismatch: int
@@ -41,8 +41,8 @@ class Affine:
     def __post_init__(self):
         for name, least in (("mismatch", 1), ("gap_open", 0), ("gap_extend", 1)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise PenaltyError(f"{name} must be an integer >= {least}, not {value!r}")
+            if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= MAX_SCORE:
+                raise PenaltyError(f"{name} must be an integer >= {least} and <= {MAX_SCORE}, not {value!r}")
             object.__setattr__(self, name, int(value))
 
     def __str__(self):

@@ -15,7 +15,7 @@ STATUS_NAMES = ("ok", "over_limit", "out_of_memory", "unsupported")
 NO_SCORE = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AlignmentResult:
     """Scores and, for scope "cigar", packed CIGARs of n pairs, in the order of the batch.
 

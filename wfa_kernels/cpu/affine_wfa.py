@@ -50,7 +50,7 @@ from wfa_kernels.cpu.affine_memory import (
     with_origins,
 )
 from wfa_kernels.cpu.affine_trace import followed, rebuild, trace
-from wfa_kernels.cpu.backtrace import read_only_arrays, with_room
+from wfa_kernels.cpu.backtrace import read_only_arrays, splits, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_trailing_zeros, load_u64, peek, poke
 from wfa_kernels.cpu.lanes import LANES
@@ -124,7 +124,7 @@ def _align_range(
             m, n = pair[1] - pair[0], pair[3] - pair[2]
             operations = np.empty(min(score, m + n), np.uint8)
             count = trace(memory, n - m, score, penalties, operations)
-            cigars = with_room(cigars, filled, 2 * count + 1)
+            cigars = with_room(cigars, filled, 2 * count + 1 + splits(m + n))
             filled = rebuild(memory[0], m, n, operations, count, cigars, filled)
             lengths[i - start] = filled - before
         i += 1

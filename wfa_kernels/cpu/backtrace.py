@@ -98,6 +98,12 @@ def with_room(cigars, filled, more):
 
 
 @helper
+def splits(letters):
+    """Most elements that runs of so many letters take besides one each, as they are longer than MAX_RUN."""
+    return letters // MAX_RUN
+
+
+@helper
 def append_run(cigars, start, filled, operation, run):
     """Append ``run`` times ``operation`` to the CIGAR cigars[start:filled]; returns the new ``filled``.
 

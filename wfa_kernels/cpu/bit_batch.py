@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH
-from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
+from wfa_kernels.cpu.backtrace import append_run, reverse_runs, splits, with_room
 from wfa_kernels.cpu.bit_groups import border_steps, double_steps, lowest_diagonal, proof_limit
 from wfa_kernels.cpu.bit_plan import (
     SEEN,
@@ -237,7 +237,7 @@ def _with_walks(pairs, start, lanes, costs, runs, filled):
         i = lanes[z, ROW] - start
         if pairs[i, STATE] != DONE:
             continue
-        more = 2 * (pairs[i, SCORE] // cheapest) + 2 + ((lanes[z, M] + lanes[z, N]) >> 28)
+        more = 2 * (pairs[i, SCORE] // cheapest) + 2 + splits(lanes[z, M] + lanes[z, N])
         runs = with_room(runs, filled, more)
         lanes[z, RUNS_AT] = filled
         walk = lanes[z, WALK:]
@@ -267,7 +267,7 @@ def without_letters(sequences, start, pairs, costs, traced):
         pairs[i, STATE], pairs[i, SCORE] = DONE, final_gap_cost(m, n, costs[1], costs[2])
         pairs[i, FIRST_RUN] = filled
         if traced:
-            runs = with_room(runs, filled, 2 + ((m + n) >> 28))
+            runs = with_room(runs, filled, 2 + splits(m + n))
             filled = append_run(runs, filled, filled, DELETION if m else INSERTION, m + n)
         pairs[i, LAST_RUN] = filled
     return runs[:filled]

@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, reverse_runs, with_room
+from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, reverse_runs, splits, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import peek, poke
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
@@ -158,7 +158,7 @@ def _align_range(pattern, pattern_offsets, text, text_offsets, start, stop, budg
         distance = _sweep(words, columns, stride, blocks, m, text, text_at, n, row_of_byte) if m else n
         scores[i - start], status[i - start] = distance, OK
         if traced:
-            cigars = with_room(cigars, filled, 2 * distance + 2)
+            cigars = with_room(cigars, filled, 2 * distance + 2 + splits(m + n))
             before = filled
             filled = _trace(words, columns, stride, pattern, pattern_at, m, text, text_at, n, cigars, before)
             lengths[i - start] = filled - before

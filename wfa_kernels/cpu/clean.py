@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, with_room
+from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, splits, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_ones, count_trailing_zeros, differing_letters
 from wfa_kernels.cpu.left_over import with_rest
@@ -81,7 +81,7 @@ def _settle(pattern, pattern_offsets, text, text_offsets, start, stop, mismatch,
         scores[i - start] = mismatches * mismatch + (gap_open + d * gap_extend if d else 0)
         if traced:
             before = filled
-            cigars = with_room(cigars, filled, 2 * mismatches + 4 + ((m + n) >> 28))
+            cigars = with_room(cigars, filled, 2 * mismatches + 4 + splits(m + n))
             filled = _append_letters(p, t, place, cigars, before, filled)
             filled = append_run(cigars, before, filled, INSERTION if n > m else DELETION, d)
             p, t = p + place + max(m - n, 0), t + place + max(n - m, 0)

@@ -10,7 +10,7 @@ and the steps told from them on the way back.
 from numba import int64, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, reverse_runs, with_room
+from wfa_kernels.cpu.backtrace import append_run, reverse_runs, splits, with_room
 from wfa_kernels.cpu.edit_group_lanes import (
     FINAL,
     NUMBERS,
@@ -275,7 +275,7 @@ def make_run(traced):
             i = rows[z] - start
             scores[i] = found[z]
             if traced:
-                runs = with_room(runs, filled, 2 * found[z] + 2)
+                runs = with_room(runs, filled, 2 * found[z] + 2 + splits(m + n))
                 before = filled
                 filled = _trace(numbers, z, n, n - m, found[z], runs, before)
                 reverse_runs(runs, before, filled)

@@ -41,7 +41,7 @@ import numpy as np
 from numba import int64, njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, copy_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.backtrace import append_run, copy_run, grown, read_only_arrays, splits, with_room
 from wfa_kernels.cpu.edit_lanes import DELETION_AT, GOING_AT, INSERTION_AT, next_lanes
 from wfa_kernels.cpu.helper import compiled, helper
 from wfa_kernels.cpu.intrinsics import (
@@ -324,7 +324,7 @@ def _make_range(traced):
             scores[i - start], status[i - start] = e, OK
             if traced:
                 _trace(steps, m, n, e, bound, rows)
-                cigars = with_room(cigars, filled, 2 * e + 2)
+                cigars = with_room(cigars, filled, 2 * e + 2 + splits(m + n))
                 before = filled
                 filled = _rebuild(at, text_at - at, m, n, e, rows, cigars, before)
                 lengths[i - start] = filled - before

@@ -28,7 +28,7 @@ import numpy as np
 from numba import int64, njit
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, with_room
+from wfa_kernels.cpu.backtrace import append_run, grown, read_only_arrays, splits, with_room
 from wfa_kernels.cpu.edit_wfa import UNREACHED, diagonals
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import count_leading_zeros, count_trailing_zeros, load_u64, peek, poke
@@ -146,7 +146,7 @@ def _align_parts(pattern, v0, v1, text, h0, h1, forward, reverse, stack, cigars,
     while depth:
         depth -= 1
         v0, v1, h0, h1 = stack[depth]
-        cigars = with_room(cigars, filled, 4)
+        cigars = with_room(cigars, filled, 4 + splits(v1 - v0 + h1 - h0))
         run = _snake(pattern, v0, text, h0, 1, min(v1 - v0, h1 - h0))
         filled = append_run(cigars, start, filled, MATCH, run)
         v0, h0 = v0 + run, h0 + run

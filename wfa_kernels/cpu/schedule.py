@@ -51,7 +51,8 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
     ``LINEAR_MEMORY``, where it has one, is a kernel that needs less memory.
     memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share is tried again
     alone with all of it, then by LINEAR_MEMORY, and only then OUT_OF_MEMORY. So the kernel that a pair goes to, and
-    with it which of several cheapest alignments is found, does not depend on the threads.
+    with it which of several cheapest alignments is found, does not depend on the threads; but for pairs that bit planes
+    take side by side: those that a thread's share is too little for go to wavefronts.
     progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
     """
     if not len(pairs):
@@ -76,7 +77,12 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
 
 def _in_order(work, items, threads):
     if threads == 1 or len(items) == 1:
-        yield from map(work, items)
+        try:
+            yield from map(work, items)
+        except SystemError as error:  # so Numba tells of an interrupt while a kernel runs in the main thread
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
         return
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
         try:
