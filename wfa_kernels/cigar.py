@@ -69,9 +69,11 @@ def pack_strings(cigars):
     offsets = np.zeros(len(cleaned) + 1, np.int64)
     if not cleaned:
         return np.zeros(0, np.uint32), offsets
-    text = np.frombuffer(b"\n".join(cleaned) + b"\n", np.uint8)
-    packed = np.empty(_count_letters(text), np.uint32)
-    filled = _parse(text, _OPERATION_OF_LETTER, 10, packed, offsets)
+    lines = b"\n".join(cleaned) + b"\n"
+    text = np.frombuffer(lines, np.uint8)
+    packed, filled = np.empty(_count_letters(text), np.uint32), -1
+    if lines.count(b"\n") == len(cleaned):
+        filled = _parse(text, _OPERATION_OF_LETTER, 10, packed, offsets)
     if filled < 0:
         bad = next((c for c in cleaned if not _is_valid(c)), b"")
         raise CigarError(f"not a CIGAR of runs of '=', 'X', 'I', 'D': {bad[:60].decode(errors='replace')!r}")
@@ -81,7 +83,9 @@ def pack_strings(cigars):
 def _is_valid(cigar):
     import re
 
-    return re.fullmatch(rb"([0-9]+[=XID])*", cigar) is not None
+    runs = re.findall(rb"[0-9]+", cigar)
+    whole = re.fullmatch(rb"([0-9]+[=XID])*", cigar) is not None
+    return whole and all(1 <= int(run) <= MAX_RUN for run in runs)
 
 
 @njit(cache=True)
