@@ -16,7 +16,9 @@ COLLECTED = {
     "ci_high_s": 0.503,
     "source": "here",
     "race_valid": True,
+    "race_even": True,
     "race_note": "",
+    "slices_note": "",
     "stale": False,
     "older_way": False,
     "canary_drift": 0.01,
@@ -83,8 +85,11 @@ def measurement(**changes):
 def write_measurements(path, rows):
     """Write collected rows as the Parquet file that the table scripts read."""
     fields = [samples.SCHEMA.field(name) for name in SAMPLE]
-    kinds = {"rounds": pa.int64(), **dict.fromkeys(("race_valid", "stale", "older_way", "main"), pa.bool_())}
-    kinds |= {"source": pa.string(), "race_note": pa.string(), "gpu": pa.string()}
+    kinds = {
+        "rounds": pa.int64(),
+        **dict.fromkeys(("race_valid", "race_even", "stale", "older_way", "main"), pa.bool_()),
+    }
+    kinds |= dict.fromkeys(("source", "race_note", "slices_note", "gpu"), pa.string())
     fields += [pa.field(name, kinds.get(name, pa.float64())) for name in COLLECTED]
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), path)
 

@@ -86,7 +86,7 @@ def test_races_of_another_procedure_are_marked_in_tables_and_in_ratios_alike(tmp
 def test_shortened_slices_are_told(tmp_path, ran, told):
     card = NOW | {"round_seconds": {"cpu": ran, "cuda": 4}, "plan": {"round_seconds": "0.1", "gpu_round_seconds": "4"}}
     write_race(tmp_path, "thesis_tab1", **card)
-    (note,) = set(collect(tmp_path, tmp_path / "none")["race_note"])
+    (note,) = set(collect(tmp_path, tmp_path / "none")["slices_note"])
     assert told in note and bool(told) == bool(note)
 
 

@@ -199,8 +199,8 @@ def read(tmp_path):
 
 
 EDLIB = exact_rows("edlib", "", 2, 250, [9.0, 5.0, 4.0])  # 20 ms a pair
-FAST = gpu_rows("fast", 1000, [1.0, 2.0, 9.0, 2.0, 1.9])  # 2 ms
-DESIGN = gpu_rows("paper", 500, [4.0, 3.0, 2.5])  # 6 ms
+FAST = gpu_rows("fast", 10_000, [10.0, 20.0, 90.0, 20.0, 19.0])  # 2 ms
+DESIGN = gpu_rows("paper", 5000, [40.0, 30.0, 25.0])  # 6 ms
 CPU = exact_rows("wavebench-auto", "cpu", 2, 250, [0.5, 0.5, 0.5])
 NO_GPU = [row | {"status": "not_installed", "value_s": None, "pairs": 0, "round": 0} for row in FAST[:1]]
 
@@ -311,7 +311,7 @@ def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
         100: (pink, faint),
         33.3: ("white", faint),
     }
-    assert "Faint, scaled from fewer than 30 pairs: KSW2 on Nanopore." in words(figure)
+    assert "Faint, scaled from fewer than 30 pairs, on a GPU 2000: KSW2 on Nanopore." in words(figure)
     on_cpu = thesis_fig10.draw(
         papers.read(PAPER), [read(few + exact_rows("wavebench-auto", "cpu", 2, 20, [1.0] * 3))], {}
     )
@@ -319,7 +319,7 @@ def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
     own = gpu_rows("fast", 5, [0.01] * 3)
     panel = speedup_panels.panels([read(EDLIB + own)])[0]
     told = speedup_panels.notes(panel, {}, {})
-    assert "Faint, scaled from fewer than 30 pairs: wavebench, fast design (GPU) on Nanopore" in told
+    assert "Faint, scaled from fewer than 30 pairs, on a GPU 2000: wavebench, fast design (GPU) on Nanopore" in told
     check_text(figure)
 
 

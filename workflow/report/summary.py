@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 
 from workflow.scripts import table_floor
-from workflow.scripts.doubts import NOISY, unverified_text
+from workflow.scripts.doubts import NOISY, twins_too_noisy, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
@@ -14,8 +14,6 @@ from workflow.scripts.stale import older_text
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
-#: A twin's interval that reaches further from 1 than this cannot show that the race was even.
-TOO_WIDE = 0.1
 
 
 def hosts(measurements, races):
@@ -93,7 +91,7 @@ def verification(measurements):
 def validity(races):
     """What the twins and the canary of every race say, in words; races: ratios.read()."""
     invalid = [race for race in races if not race.valid]
-    unknown = [race for race in races if race.valid and _too_noisy(race)]
+    unknown = [race for race in races if race.valid and twins_too_noisy(race.card.get("twins", {}))]
     twins = [(twin, f"{name}, {_place(race)}") for race in races for name, twin in race.card.get("twins", {}).items()]
     widest = max(twins, key=lambda t: max(t[0]["ratio"], 1 / t[0]["ratio"]), default=None)
     told = [race.card.get("canary", {}).get("drift") for race in races]
@@ -117,12 +115,6 @@ def _older_texts(races):
     """One text for each host and what has changed in the way of measuring since its races."""
     found = Counter((race.host, older_text(race.card)) for race in races if race.older)
     return [f"{counted(number, 'race')} on {host}: {why}" for (host, why), number in sorted(found.items())]
-
-
-def _too_noisy(race):
-    """No twin ran, or the interval of one is too wide to tell whether it was treated evenly."""
-    twins = race.card.get("twins", {}).values()
-    return not twins or any(twin["low"] < 1 - TOO_WIDE or twin["high"] > 1 + TOO_WIDE for twin in twins)
 
 
 def _place(race):

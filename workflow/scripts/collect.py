@@ -12,6 +12,7 @@ from workflow.race import samples
 from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
 from workflow.scripts import out_file
+from workflow.scripts.doubts import twins_too_noisy
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
 #: What a cell's rows have in common; the rest of the schema is by round.
@@ -27,7 +28,9 @@ _ADDED = pa.schema(
         ("stale", pa.bool_()),  # the tool's sources are no longer the checkout's
         ("main", pa.bool_()),  # neither a twin nor a smaller subset of the pairs
         ("race_valid", pa.bool_()),
+        ("race_even", pa.bool_()),  # its twins were shown to be even; else they were uneven, or too noisy to tell
         ("race_note", pa.string()),
+        ("slices_note", pa.string()),  # what a reader must know of the slices of its tools on the CPU
         ("older_way", pa.bool_()),  # measured by another procedure or bounds of memory than the checkout's
         ("canary_drift", pa.float64()),
         ("gpu", pa.string()),  # name of the host's first GPU, "" without one
@@ -64,7 +67,9 @@ def cells_of(path, hashes):
     largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))
-    cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card), _slices_text(card)]))
+    cells["race_even"] = bool(card.get("valid", True)) and not twins_too_noisy(card.get("twins", {}))
+    cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card)]))
+    cells["slices_note"] = _slices_text(card)
     cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]

@@ -35,8 +35,10 @@ class Cell:
 
     @property
     def met(self):
-        """The whole interval is at least what is asked; None without a ratio."""
-        return None if self.best is None else self.best.low >= self.asked
+        """The whole interval is at least what is asked; None without a ratio, or of fewer pairs than asked."""
+        if self.best is None or self.best.row["pairs"] < FEWEST_PAIRS:
+            return None
+        return self.best.low >= self.asked
 
     @property
     def peer(self):

@@ -5,10 +5,14 @@ import json
 
 from workflow.scripts.format_numbers import significant
 
-#: A time scaled from fewer pairs than this says little where lengths differ.
-FEW_PAIRS = 30
+#: A time scaled from fewer pairs than this says little where lengths differ; on a GPU, most of which they leave idle.
+FEW_PAIRS, FEW_PAIRS_GPU = 30, 2000
+#: What a CPU tool's time is called; a GPU's is named by where its input lies.
+CPU_QUANTITY = "time_end_to_end"
 #: Below this coverage the tool did other work than its neighbours: no scaled time, no ratio.
 MOST_COVERAGE = 0.99
+#: A twin's 99.9 % interval that reaches further from 1 tells nothing of whether it was treated evenly.
+TOO_WIDE = 0.1
 #: Drift of the canary loop, a fraction, above which a machine was noisy.
 NOISY = 0.1
 
@@ -21,6 +25,18 @@ def idle_threads(record):
 def answered_pairs(record):
     """Measured pairs that the tool did not refuse, or None where nothing was verified or refused."""
     return None if record["coverage"] is None else round(record["pairs"] * record["coverage"])
+
+
+def few_pairs(record):
+    """So few pairs were answered that a time scaled from them says little."""
+    answered = answered_pairs(record)
+    answered = record["pairs"] if answered is None else answered
+    return answered < (FEW_PAIRS if record["quantity"] == CPU_QUANTITY else FEW_PAIRS_GPU)
+
+
+def twins_too_noisy(twins):
+    """No twin ran, or the interval of one is too wide to tell whether it was treated evenly; twins: of a card."""
+    return not twins or any(twin["low"] < 1 - TOO_WIDE or twin["high"] > 1 + TOO_WIDE for twin in twins.values())
 
 
 def unverified_text(record):

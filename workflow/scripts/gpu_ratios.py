@@ -6,8 +6,7 @@ to a round of the other, as ratios.speedups() needs. Each time is divided by its
 
 import numpy as np
 
-from workflow.scripts import ratios
-from workflow.scripts.doubts import FEW_PAIRS, answered_pairs
+from workflow.scripts import doubts, ratios
 from workflow.scripts.ratios import Speedup
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -56,7 +55,7 @@ def median_ratio_interval(numerators, denominators):
 
 def few_pairs(speedup):
     """Ids of the two tools, of those whose time per pair is scaled from few answered pairs."""
-    return [tool_id(row) for row in (speedup.row, speedup.own) if (answered_pairs(row) or row["pairs"]) < FEW_PAIRS]
+    return [tool_id(row) for row in (speedup.row, speedup.own) if doubts.few_pairs(row)]
 
 
 def _largest(cells):

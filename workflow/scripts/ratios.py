@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
-from workflow.scripts.doubts import MOST_COVERAGE, idle_threads, race_rank, refused_share
+from workflow.scripts.doubts import CPU_QUANTITY, MOST_COVERAGE, idle_threads, race_rank, refused_share
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
 #: Ours that the others are compared with: the first of them that a race has.
 REFERENCES = ("wavebench-auto:cpu", "wavebench-wfa:cpu")
-#: What a CPU tool's time is called; a GPU's is named by where its input lies.
-CPU_QUANTITY = "time_end_to_end"
 
 
 @dataclass(frozen=True)

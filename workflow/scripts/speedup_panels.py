@@ -6,7 +6,7 @@ from itertools import groupby
 
 from workflow.scripts import gpu_ratios, ratios
 from workflow.scripts.dataset_labels import names_of_real, places, short, unraced
-from workflow.scripts.doubts import FEW_PAIRS, MOST_COVERAGE
+from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, MOST_COVERAGE
 from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -151,7 +151,8 @@ def _few(panel, shown, real):
     """Sentence on the faint markers, or nothing."""
     faint = [s for s in panel.speedups if s.median is not None and panel.faint(s)]
     few = [(tool, s.dataset) for s in faint for tool in gpu_ratios.few_pairs(s)]
-    return [f"Faint, scaled from fewer than {FEW_PAIRS} pairs: {_tools_where(few, shown, real)}"] if few else []
+    told = f"Faint, scaled from fewer than {FEW_PAIRS} pairs, on a GPU {FEW_PAIRS_GPU}"
+    return [f"{told}: {_tools_where(few, shown, real)}"] if few else []
 
 
 def _stale(panel, shown, real):

@@ -5,7 +5,7 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 
 from dataclasses import dataclass, field
 
-from workflow.scripts.doubts import FEW_PAIRS, answered_pairs, idle_threads, rescued_text, unverified_text
+from workflow.scripts.doubts import answered_pairs, few_pairs, idle_threads, rescued_text, unverified_text
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -174,7 +174,7 @@ class Cell:
             found.append(unverified_text(record))
         if rescued_text(record):
             found.append(rescued_text(record))
-        if self.answered < FEW_PAIRS and self.answered < self.column.pairs:
+        if self.answered < self.column.pairs and few_pairs(record):
             found.append("few pairs")
         if idle_threads(record):
             found.append("fewer pairs than threads")

@@ -106,8 +106,9 @@ def notes(lines, known):
         yield (
             "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before "
             f"each race ({_on_hosts(inward)}). Below a GPU's time stands how many times the floor it is; offsets, "
-            "lengths and answers are in the time, not in the floor. A design that packs some of the letters to 2 bits "
-            "on the host sends fewer bytes and can take less."
+            "lengths and answers are in the time, not in the floor. Our fast design packs some of the letters to 2 "
+            "bits on the host, sends fewer bytes and can take less; another design can where the wire was faster in "
+            "the race than in the copies before it."
         )
     if outward:
         yield (

@@ -29,7 +29,6 @@ def printed(paper, lines):
 def notes(lines):
     """Every reason for a missing time once, and what the races themselves had to say. lines: of a table.Table."""
     found = {}  # sentence -> places, empty where it holds for many
-    races = {}  # (host, what its races had to say) -> data sets
 
     def note(text, place=None):
         found.setdefault(text, []).extend([place] if place else [])
@@ -41,14 +40,23 @@ def notes(lines):
             record, place = cell.record, f"{line.row.label}, {cell.column.name}"
             if cell.short and cell.reason != cell.short and not cell.measured:
                 note(cell.missing, place if record else None)
-            if record and record["race_note"]:
-                races.setdefault((line.host, record["race_note"]), {})[cell.column.dataset] = None
             if cell.struck and cell.time_s is not None:
                 note("Struck out: claims exactness and was not optimal on every pair", place)
             for name, n in json.loads(record["refused"] or "{}").items() if cell.measured else ():
                 note(f"{n} of {cell.pairs} pairs refused: {name.replace('_', ' ')}", place)
     told = [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in found.items()]
-    return told + [
+    return told + of_races(lines)
+
+
+def of_races(lines):
+    """What the races had to say, and of those with times on the CPU what became of the slices of these."""
+    races = {}  # (host, what its races had to say) -> data sets
+    for line in lines:
+        notes_of = ("race_note", "slices_note") if line.row.device == "CPU" else ("race_note",)
+        for record in (cell.record for cell in line.cells if cell.record):
+            for told in filter(None, (record[name] for name in notes_of)):
+                races.setdefault((line.host, told), {})[record["dataset"]] = None
+    return [
         f"Race{'s' * (len(datasets) > 1)} of {', '.join(datasets)} on {host}: {text}"
         for (host, text), datasets in races.items()
     ]

@@ -1,6 +1,6 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
-from workflow.scripts.doubts import NOISY, answered_pairs
+from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, TOO_WIDE, answered_pairs
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -14,12 +14,14 @@ HOW_TO_READ = (
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
     "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
-    "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time. "
+    "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time; "
+    "on a GPU it ran no longer than tools on the CPU do, so its time tells more of what a call costs than others'. "
     "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
     "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work, and no rate of "
     "the kernels is given.",
-    "Doubts: few pairs: scaled from fewer than 30 answered ones; stale: measured with other sources of the tool; older "
-    "way of measuring: by another procedure than today's, see the notes; race invalid: its twins ran unevenly.",
+    f"Doubts: few pairs: scaled from fewer than {FEW_PAIRS} answered ones, on a GPU {FEW_PAIRS_GPU}; stale: measured "
+    "with other sources of the tool; older way of measuring: by another procedure than today's, see the notes; race "
+    "invalid: its twins ran unevenly.",
 )
 
 
@@ -27,11 +29,12 @@ def time_parts(cell):
     """(``1.23 s``, ``±0.4 %`` or nothing) of a cell with a time."""
     if cell.record is None:
         return f"{cell.time_s:.10g} s", ""
-    text = f"{significant(cell.time_s)} s"
-    if cell.low_s is None:
-        return text, ""
-    half = max(cell.high_s - cell.time_s, cell.time_s - cell.low_s) / cell.time_s * 100
-    return text, f"±{significant(half, 2)} %"
+    return f"{significant(cell.time_s)} s", half_text(cell.time_s, cell.low_s, cell.high_s)
+
+
+def half_text(median, low, high):
+    """``±0.4 %``, the larger side of an interval; nothing where there is none."""
+    return f"±{significant(max(high - median, median - low) / median * 100, 2)} %" if low is not None else ""
 
 
 def time_text(cell):
@@ -54,11 +57,12 @@ def pairs_text(cell, word=" pairs"):
 
 
 def pageable_text(cell):
-    """``pageable 1.23 s``: the second time of a GPU tool, from ordinary arrays, scaled like the first; else nothing."""
+    """``pageable 1.23 s ±4 %``: the second time of a GPU tool, from ordinary arrays, scaled like the first."""
     for other in cell.others if cell.time_s is not None else ():
         if other["quantity"] == "time_end_to_end_pageable" and other["median_s"] is not None and other["pairs"]:
             answered = answered_pairs(other) or other["pairs"]
-            return f"pageable {significant(other['median_s'] * cell.column.pairs / answered)} s"
+            half = half_text(other["median_s"], other["ci_low_s"], other["ci_high_s"])
+            return f"pageable {significant(other['median_s'] * cell.column.pairs / answered)} s {half}".rstrip()
     return ""
 
 
@@ -134,7 +138,11 @@ def steadiness(races):
     """What the canary and the twins of a host's races say. races: one record of each that is shown."""
     drifts = [abs(race["canary_drift"]) for race in races if race["canary_drift"] is not None]
     invalid = sum(not race["race_valid"] for race in races)
-    told = f"{invalid} of {len(races)} races invalid (uneven twins); "
+    even = sum(bool(race["race_even"]) for race in races)
+    told = f"{invalid} of {len(races)} races invalid (uneven twins)"
+    if invalid + even < len(races):
+        told += f", {even} with twins shown to be even, the others too noisy to tell (to {100 * TOO_WIDE:.0f} %)"
+    told += "; "
     if not drifts:
         return told + "the drift of the canary loop is not known."
     noisy = sum(drift > NOISY for drift in drifts)
@@ -167,7 +175,8 @@ def detail_rows(table):
                 continue
             record = cell.record
             yield [
-                line.row.block, line.row.tool, line.host, str(line.threads), record["dataset"],
+                line.row.block, line.row.tool, line.host, "–" if line.row.device == "GPU" else str(line.threads),
+                record["dataset"],
                 f"{significant(record['median_s'])} s",
                 f"{significant(record['ci_low_s'], 4)} – {significant(record['ci_high_s'], 4)} s"
                 if record["ci_low_s"] is not None else "–",

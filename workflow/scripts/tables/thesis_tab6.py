@@ -6,6 +6,7 @@ from workflow.scripts import papers, peaks, table_build, table_plain
 from workflow.scripts.format_numbers import count, significant
 from workflow.scripts.table import Table
 from workflow.scripts.table_cli import read_measurements, read_yaml
+from workflow.scripts.table_notes import of_races
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
 from workflow.scripts.table_text import hosts_notes, threads_text, tool_name, where_text
 from workflow.scripts.tables import thesis_tab1
@@ -111,7 +112,7 @@ def table(printed, standings, filled):
     )
     notes += _faster_notes(standings)
     ours = Table(filled.layout, [line for standing in standings for line in standing.lines], [])
-    return PlainTable("thesis_tab6", TITLE, CAPTION, HEAD, lines, [*notes, *hosts_notes(ours)])
+    return PlainTable("thesis_tab6", TITLE, CAPTION, HEAD, lines, [*notes, *of_races(ours.lines), *hosts_notes(ours)])
 
 
 def _faster_notes(standings):

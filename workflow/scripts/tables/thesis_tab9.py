@@ -11,8 +11,8 @@ def make_layout(experiment, real_data, measurements):
         id="thesis_tab9",
         title="thesis Tab 9: gap-affine alignment, reads of six technologies",
         caption="Time and recall R (share of pairs whose CIGAR, re-scored under the affine penalties, is optimal; of "
-        "distances, whose score is), for the thesis' printed counts of pairs (100M, 100M, 100M, 10M, 10M, 10M; its "
-        "100M for Moleculo is doubtful, 10M fits its times), and for 10M of PacBio CLR, which it lacks. A column "
+        "distances, whose score is), for the thesis' counts of pairs (100M, 100M, 10M, 10M, 10M, 10M; of Moleculo it "
+        "prints 100M, which does not fit its times, 10M does), and for 10M of PacBio CLR, which it lacks. A column "
         "says whether our reads are real or simulated stand-ins with the technology's lengths and errors; the "
         "thesis' reads are real. Penalties here: mismatch, gap open, gap extend = "
         f"{', '.join(map(str, experiment['penalties']))}; the thesis does not print its own. The thesis' recall of "
