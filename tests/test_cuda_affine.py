@@ -12,6 +12,7 @@ from wfa_kernels.cuda import device, strips_design
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_rates import RATES, TOLERANCE, likely_cost
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
+from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.penalties import MAX_SCORE
 
@@ -118,6 +119,18 @@ def test_strips_in_windows_agree_with_naive(threads):
 def test_few_pairs_walk_back_with_many_threads_each(pairs, threads):
     """Half of a GPU is 1320 warps."""
     assert strips_design._back_together(pairs) == threads
+
+
+def test_what_a_rate_leaves_of_the_widest_strips_they_do_without_it():
+    """Pairs that cost more than the batches before: they are the host's only where no kernel can do them."""
+    pairs = [mismatches(errors, 56) for errors in (20, 55, 56)]
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), "score", "fast", penalties=(2, 3, 1), first_level=STRIPS, strips=[(2, 32)] * 2,
+        rate=1,
+    )  # fmt: skip
+    check(pairs, answer, (2, 3, 1))
+    for design in (AffineDesign((2, 3, 1)), AffineDesign((2, 3, 1)).longer(), EditDesign()):
+        assert design.STRIPS[-1] == design.STRIPS[-2] and len(set(design.NAMES)) == len(design.NAMES)
 
 
 @pytest.mark.slow

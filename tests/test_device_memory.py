@@ -41,7 +41,8 @@ def no_gpu(monkeypatch):
             monkeypatch.setattr(module.cuda, name, Counted)
     monkeypatch.setattr(device, "free_bytes", lambda: (140 << 30) - memory.held_bytes("device"))
     monkeypatch.setattr(device, "processors", lambda: 132)
-    monkeypatch.setattr(device, "give_back_freed", lambda: None)
+    for name in ("give_back_freed", "attach"):
+        monkeypatch.setattr(device, name, lambda: None)
     monkeypatch.setattr(aligner, "_streams", {})
 
 
@@ -103,6 +104,17 @@ def test_a_batch_has_no_more_letters_than_the_kernels_count(way, limit, monkeypa
         most = int(np.diff(pairs.pattern_offsets[stops]).max())
         assert LEAD + most < 1 << 31, "where letters lie"
         assert 2 * most < 1 << 31, "runs, if each letter is one"
+
+
+def test_the_papers_design_has_room_for_all_its_vectors_or_no_stream():
+    """Its kernels put down 256 bits of each pair of a batch."""
+    found = set()
+    for limit in range(8 << 20, 40 << 20, 1 << 18):
+        kept, _ = aligner._stream(pairs_of(150, 3000), aligner._Way(Edit(), PaperDesign(), True, limit, None))
+        assert kept is None or kept.slots[0].scratch.nbytes >= 32 * kept.slots[0].scores.nbytes // 4
+        found.add(kept is None)
+        aligner.release()
+    assert found == {True, False}
 
 
 def test_no_stream_where_there_is_no_room():

@@ -15,6 +15,8 @@ class Design:
     first_level = 0
     #: Numbers that the kernels of a batch leave in row 0 of the queues for ``learn``.
     LEARNED = 0
+    #: Whether the kernels need all of the scratch memory, and not as much as there is.
+    NEEDS_ALL_SCRATCH = False
     #: Whether the host may pack letters, where the wire or the host's memory would else be the limit.
     HOST_PACKS = True
 

@@ -198,7 +198,7 @@ class EditWfa(Design):
     """The papers' design (see design.Design): kernels E32, E64, E128, a thread block a pair. choice: a PaperDesign."""
 
     NAMES = PAPER_KERNELS
-    HOST_PACKS = False
+    HOST_PACKS, NEEDS_ALL_SCRATCH = False, True
 
     def __init__(self, choice):
         self.block_threads = BLOCK_THREADS if choice.block_threads is None else (choice.block_threads,) * len(LIMITS)

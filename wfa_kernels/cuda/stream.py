@@ -22,7 +22,7 @@ from wfa_kernels.cuda.buffers import MOST_BATCHES, Slot, bytes_of
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
-from wfa_kernels.cuda.memory import device_array
+from wfa_kernels.cuda.memory import GpuMemoryError, device_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, MAX_LENGTH, PACK_THREADS
 from wfa_kernels.cuda.pinned import PackedPairs
 from wfa_kernels.cuda.records import bits_for
@@ -60,7 +60,10 @@ class Stream:
         left = max(0, memory - int(bytes_of(letters, pairs, self.levels.count, traced, slots)))
         share = left // (2 if beyond else 1)
         self.beyond = beyond(share) if beyond else None
-        words = max(1, min(share // 8 // slots, design.scratch_words(pairs, longest, traced)))
+        wanted = design.scratch_words(pairs, longest, traced)
+        words = max(1, min(share // 8 // slots, wanted))
+        if words < wanted and design.NEEDS_ALL_SCRATCH:
+            raise GpuMemoryError(f"{8 * slots * wanted} bytes of scratch memory are needed, and {share} are left")
         most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
         slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
         self.slots = [Slot(*slot) for _ in range(slots)]

@@ -20,14 +20,15 @@ from wfa_kernels.cuda.packing import MAX_LONG
 from wfa_kernels.penalties import MAX_SCORE
 
 #: (fewest threads of a pair, reach of the band in chunks) of the strips: a little further each, since a score over a
-#: limit costs twice; the last holds whole matrices of the longest pairs. By a model of pairs of 10,000 letters strips
-#: have 0.7 to 0.9 of the reach in chunks, and a third of these in threads are kept busy.
+#: limit costs twice. The last holds whole matrices of the longest pairs, and is there twice: pairs that begin with it
+#: have a limit by a rate, and go on to it without. By a model of pairs of 10,000 letters strips have 0.7 to 0.9 of the
+#: reach in chunks, and a third of these in threads are kept busy.
 _REACHES = (
-    (2, 9), (2, 12), (2, 16), (4, 21), (4, 28), (4, 37), (8, 48), (8, 64), (16, 128), (32, 512), (32, 2048)
+    (2, 9), (2, 12), (2, 16), (4, 21), (4, 28), (4, 37), (8, 48), (8, 64), (16, 128), (32, 512), (32, 2048), (32, 2048)
 )  # fmt: skip
 #: Of pairs of more than MAX_LENGTH letters, the same. Each step takes about three times as long: the tries in vain
 #: before it add a third, or half.
-_LONG_REACHES = (8, 64), (16, 160), (32, 448), (32, 1280), (32, 4096), (32, MAX_LONG // CHUNK + 1)
+_LONG_REACHES = (8, 64), (16, 160), (32, 448), (32, 1280), (32, 4096), *[(32, MAX_LONG // CHUNK + 1)] * 2
 STRIPS, LONG_STRIPS = (
     tuple((min(threads, BLOCK), reach) for threads, reach in reaches) for reaches in (_REACHES, _LONG_REACHES)
 )
@@ -67,7 +68,9 @@ class BandsThenStrips(banded.Banded):
         if strips is None:
             strips = STRIPS if bands else ()
         self.BANDS, self.STRIPS = bands, strips
-        self.NAMES = (*(f"band {band}" for band in bands), *(f"strips, reach {reach}" for _, reach in strips))
+        again = [", without a rate" * (reach in strips[:i]) for i, reach in enumerate(strips)]
+        named = (f"strips, reach {reach}{more}" for (_, reach), more in zip(strips, again, strict=True))
+        self.NAMES = (*(f"band {band}" for band in bands), *named)
 
     def longer(self):
         """See design.Design."""
