@@ -31,7 +31,7 @@ def given(kind, pairs):
         return kind(*arrays)
     with mock.patch.object(pinned, "pinned_array", np.zeros):
         told = pinned._records(pairs.pattern_offsets, pairs.text_offsets)
-    return kind(*arrays, (pairs.pattern, pairs.text), np.empty(0, np.int64), *told)
+    return kind(*arrays, (pairs.pattern, pairs.text), np.empty(0, np.int64), *told, arrays[:4])
 
 
 def told(batch):
