@@ -83,9 +83,9 @@ def pack_strings(cigars):
 def _is_valid(cigar):
     import re
 
-    runs = re.findall(rb"[0-9]+", cigar)
-    whole = re.fullmatch(rb"([0-9]+[=XID])*", cigar) is not None
-    return whole and all(1 <= int(run) <= MAX_RUN for run in runs)
+    whole = re.fullmatch(rb"(0*[1-9][0-9]*[=XID])*", cigar) is not None
+    runs = [run.lstrip(b"0") for run in re.findall(rb"[0-9]+", cigar)]
+    return whole and all(len(run) <= len(str(MAX_RUN)) and int(run) <= MAX_RUN for run in runs)
 
 
 @njit(cache=True)

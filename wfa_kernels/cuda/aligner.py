@@ -104,6 +104,7 @@ def release():
     with _lock:
         _let_go(list(_streams))
         _pool.clear()
+        _events.clear()
     device.give_back_freed()
 
 
@@ -224,8 +225,10 @@ def _through_a_stream(pairs, way, left, turn):
                     turn.learns,
                 )  # fmt: skip
         except BaseException:  # what is under way still writes to these arrays and to the stream's
-            stream.drain()
-            _let_go([way])
+            try:
+                stream.drain()
+            finally:  # another interrupt may end that
+                _let_go([way])
             raise
         left.again = _without_odd(again, pairs)
         if traced and count:

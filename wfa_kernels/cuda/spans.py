@@ -25,6 +25,10 @@ class Events:
         weakref.finalize(call, self._unused.append, events).atexit = False
         return call
 
+    def clear(self):
+        """Free the events that no call's spans hold."""
+        self._unused.clear()
+
 
 class Spans:
     """Begin and end of parts of a call, as events; more of those are made and put to the given ones as needed."""

@@ -130,6 +130,7 @@ class Stream:
         self._widen(ends)
         for done in (cleared, *(slot.widening for slot in self.slots if slot.widening)):
             done.result()
+        self.spans = None  # else its events were not free for the next call
         for row in skipped:
             scores[row] = NO_SCORE
             if self.traced:
