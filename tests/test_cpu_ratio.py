@@ -95,6 +95,13 @@ def test_a_met_target_is_bold_and_stands_beside_the_ratio(race, draw_up):
     assert not lines["150", "5"][0].startswith("**") and lines["150", "5"][1] == "1.9"
 
 
+@pytest.mark.parametrize(("pairs", "met"), [(63, ""), (64, "true")])
+def test_a_target_is_asked_of_as_many_pairs_as_it_says(race, draw_up, pairs, met):
+    out = draw_up([race("uniform_150_e2", {OURS: 1.0, ("edlib-native", "", 1): 3.0}, pairs=pairs)])
+    (row,) = cells(out, dataset="uniform_150_e2", metric="edit", scope="score")
+    assert row["met"] == met and float(row["ratio"]) > 2.5
+
+
 def test_what_is_no_peer_is_left_out(race, draw_up):
     easier = {("edlib-native", "", 1): 0.5}
     gpu = race_rows("uniform_150_e5", {("wavebench-affine", "fast", 1): 0.1, ("parasail", "diag", 1): 0.1},

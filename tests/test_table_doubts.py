@@ -127,3 +127,32 @@ def test_a_time_of_idle_threads_is_marked(make):
 
 def test_a_time_from_few_pairs_is_marked(make):
     assert "**(few pairs)**" in Path(f"{make('thesis_tab1', [measurement(pairs=4)])}.md").read_text()
+
+
+def test_a_gpus_time_scaled_from_so_few_pairs_that_they_do_not_fill_it_is_doubted(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    few, more = (
+        measurement(dataset=name, pairs=n, **ours) for name, n in (("uniform_150_e2", 1999), ("uniform_150_e5", 2000))
+    )
+    on_cpu = measurement(dataset="uniform_150_e10", pairs=1999)
+    text = Path(f"{make('thesis_tab1', [few, more, on_cpu])}.html").read_text()
+    assert text.count('<small class="mark">few pairs</small>') == 1
+    assert "few pairs: scaled from fewer than 30 answered ones, on a GPU 2000" in text
+
+
+def test_slices_that_became_shorter_are_told_of_tools_on_the_cpu_alone(make):
+    short = {"slices_note": "its CPU tools had slices of 0.5 s"}
+    gpu = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    for row, told in ((measurement(**short), True), (measurement(**short, **gpu), False)):
+        out = make("thesis_tab1", [row])
+        assert ("Race of uniform_150_e5 on" in Path(f"{out}.md").read_text()) == told
+        (cell,) = cells(out, source="here", status="ok")
+        assert cell["race_note"] == told * short["slices_note"]
+
+
+def test_twins_that_are_too_noisy_to_tell_are_not_called_even(make):
+    noisy = measurement(race_even=False)
+    even = measurement(race_id="r2", dataset="uniform_300_e5")
+    told = Path(f"{make('thesis_tab1', [noisy, even])}.md").read_text()
+    assert "0 of 2 races invalid (uneven twins), 1 with twins shown to be even, the others too noisy to tell" in told
+    assert "too noisy to tell" not in Path(f"{make('thesis_tab1', [even])}.md").read_text()

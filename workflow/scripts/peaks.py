@@ -32,9 +32,11 @@ class Peak:
 
     @property
     def rank(self):
-        """A valid race with the present sources and way of measuring comes before a faster one without."""
+        """A rate without a doubt comes before a higher one with: that of a valid race, with the present sources and way
+        of measuring, of pairs enough."""
         record = self.record
-        return record["race_valid"], not (record["stale"] or record["older_way"]), self.gcups
+        doubtful = record["stale"] or record["older_way"] or "few pairs" in self.cell.marks
+        return record["race_valid"], not doubtful, self.gcups
 
 
 @dataclass(frozen=True)

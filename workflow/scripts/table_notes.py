@@ -48,13 +48,18 @@ def notes(lines):
     return told + of_races(lines)
 
 
+def notes_of(line, record):
+    """What the race of a record had to say of a line's tool, as a list of texts."""
+    told = [record.get("race_note"), record.get("slices_note") if line.row.device == "CPU" else ""]
+    return [text for text in told if text]
+
+
 def of_races(lines):
     """What the races had to say, and of those with times on the CPU what became of the slices of these."""
     races = {}  # (host, what its races had to say) -> data sets
     for line in lines:
-        notes_of = ("race_note", "slices_note") if line.row.device == "CPU" else ("race_note",)
         for record in (cell.record for cell in line.cells if cell.record):
-            for told in filter(None, (record[name] for name in notes_of)):
+            for told in notes_of(line, record):
                 races.setdefault((line.host, told), {})[record["dataset"]] = None
     return [
         f"Race{'s' * (len(datasets) > 1)} of {', '.join(datasets)} on {host}: {text}"

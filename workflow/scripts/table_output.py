@@ -8,6 +8,7 @@ from workflow.scripts.table import PACKED
 from workflow.scripts.table_floor import FLOOR
 from workflow.scripts.table_html import article, page
 from workflow.scripts.table_markdown import markdown
+from workflow.scripts.table_notes import notes_of
 
 TIDY_COLUMNS = [
     "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
@@ -104,7 +105,7 @@ def csv_rows(table):
                 "struck_out": cell.struck,
                 "stale": record.get("stale"),
                 "race_valid": record.get("race_valid"),
-                "race_note": record.get("race_note"),
+                "race_note": "; ".join(notes_of(line, record)),
                 "reason": cell.reason,
                 "tool_version": record.get("tool_version"),
             }
