@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.race import bandwidth, gpu_attributes, gpu_probe, host
+from workflow.race import gpu_attributes, gpu_probe, host
 from workflow.race.__main__ import main
 from workflow.scripts import plan
 
@@ -21,11 +21,9 @@ H200 = {"sms": 132, "compute_capability": "9.0"}
 
 @pytest.fixture(autouse=True)
 def fresh():
-    for module in (bandwidth, gpu_attributes):
-        module.of_this_host.cache_clear()
+    gpu_attributes.of_this_host.cache_clear()
     yield
-    for module in (bandwidth, gpu_attributes):
-        module.of_this_host.cache_clear()
+    gpu_attributes.of_this_host.cache_clear()
 
 
 def test_a_hosts_id_is_of_its_processor_cores_and_gpus(monkeypatch):
@@ -74,7 +72,7 @@ def test_a_card_of_a_host_without_a_gpu_has_none(monkeypatch):
     assert card["pcie_gb_s"] is None and card["gpu_attributes"] is None
 
 
-def test_a_card_of_a_host_with_a_gpu_holds_it_once_asked(monkeypatch):
+def test_a_card_of_a_host_with_a_gpu_holds_what_does_not_change_and_what_does_anew(monkeypatch):
     calls = []
 
     def run(command, **_):
@@ -87,7 +85,7 @@ def test_a_card_of_a_host_with_a_gpu_holds_it_once_asked(monkeypatch):
     for _ in range(2):
         card = host.host_card()
         assert card["pcie_gb_s"] == dict.fromkeys(NAMES, 55.5) and card["gpu_attributes"] == H200
-    assert sorted(calls) == ["workflow.race.bandwidth", "workflow.race.gpu_attributes"]
+    assert sorted(calls) == ["workflow.race.bandwidth"] * 2 + ["workflow.race.gpu_attributes"]
 
 
 def test_what_fails_is_left_out(monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 import time
-from functools import cache
 
 import numpy as np
 
@@ -42,9 +41,11 @@ def _seconds(copy, stream):
     return time.perf_counter() - begin
 
 
-@cache
 def of_this_host():
-    """measure() in a process of its own, rounded to 0.1 GB/s; None where it fails, as without numba-cuda."""
+    """measure() in a process of its own, rounded to 0.1 GB/s; None where it fails, as without numba-cuda.
+
+    Each race asks anew: what else a host does changes it.
+    """
     found = gpu_probe.ask("workflow.race.bandwidth")
     return found and {name: round(value, 1) for name, value in found.items()}
 

@@ -89,11 +89,12 @@ def _race_once(conductor, dataset, path, host, store, out):
     if os.path.exists(kept):
         conductor.say("  unchanged: taken from the store")
     else:
+        host_told = host_card(host)  # before: what cannot be told must not lose a race
         records, card = conductor.race(path, dataset_hash)
         card.update(
             key=key,
             **provenance.conditions(),
-            host_card=host_card(host),
+            host_card=host_told,
             data=data_card(pairs),
             plan={k: str(v) for k, v in vars(conductor.plan).items()},
         )

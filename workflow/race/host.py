@@ -105,6 +105,7 @@ def host_card(host=None):
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "numba": _version("numba"),
+        "numba_cuda": _version("numba-cuda"),
         "numpy": _version("numpy"),
         "gpus": cards,
         "gpu_attributes": gpu_attributes.of_this_host() if cards else None,
