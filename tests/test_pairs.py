@@ -134,6 +134,17 @@ def test_arrow_of_several_chunks_is_read(tmp_path):
     assert PairBatch.from_arrow(tmp_path / "x.arrow").patterns() == [b"AC", b"T"]
 
 
+@pytest.mark.parametrize("view", [lambda a: np.repeat(a, 2)[::2], lambda a: a[::-1].copy()[::-1]])
+def test_views_that_are_not_contiguous_are_copied(view):
+    made = batch((b"GATTACA", b"GAATA"), (b"", b"T"), (b"ACGT", b""))
+    arrays = made.pattern, made.pattern_offsets, made.text, made.text_offsets
+    copied = PairBatch(*map(view, arrays))
+    assert copied.patterns() == made.patterns() and copied.texts() == made.texts()
+    assert not view(made.pattern).flags.c_contiguous and copied.pattern.flags.c_contiguous
+    assert copied.text_offsets.flags.c_contiguous
+    assert PairBatch(*arrays).pattern is made.pattern, "others are taken as they are"
+
+
 def test_arrow_faults_name_file_and_column(tmp_path):
     path = tmp_path / "x.arrow"
     with pytest.raises(PairsError, match="x.arrow: no such file"):

@@ -292,7 +292,6 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, 
     from wfa_kernels.cpu import schedule
 
     _check_worst_cost(pairs, penalties)
-    pairs = _one_behind_the_other(pairs)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
     if heuristic is not None:
         kernel = SimpleNamespace(align_range=partial(kernel.align_range, heuristic=heuristic))
@@ -300,14 +299,6 @@ def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, 
         kernel = kernel.choose(pairs, penalties, scope)
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
-
-
-def _one_behind_the_other(pairs):
-    """The batch, with contiguous copies in place of views that are not: each chunk would copy them anew."""
-    parts = {name: getattr(pairs, name) for name in ("pattern", "pattern_offsets", "text", "text_offsets")}
-    if all(part.flags.c_contiguous for part in parts.values()):
-        return pairs
-    return PairBatch(**{name: np.ascontiguousarray(part) for name, part in parts.items()}, metadata=pairs.metadata)
 
 
 def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cpu):

@@ -27,7 +27,7 @@ class PairBatch:
     pattern, text: uint8[...] flat bytes. pattern_offsets, text_offsets: int64[n + 1]; pair i's pattern is
     ``pattern[pattern_offsets[i]:pattern_offsets[i + 1]]`` (offsets need not start at 0).
     metadata: free str -> str notes that travel in the Arrow schema.
-    Bytes compare literally: no case folding, no wild cards.
+    Bytes compare literally: no case folding, no wild cards. Views that are not contiguous are copied.
     """
 
     pattern: np.ndarray
@@ -42,6 +42,7 @@ class PairBatch:
             for array, what in ((flat, name), (offsets, f"{name}_offsets")):
                 if not isinstance(array, np.ndarray):
                     raise PairsError(f"{what} must be a NumPy array, not {type(array).__name__}; see from_strings")
+                object.__setattr__(self, what, np.ascontiguousarray(array))
             if flat.dtype != np.uint8 or flat.ndim != 1:
                 raise PairsError(f"{name} must be a flat uint8 array, not {flat.dtype}[{flat.ndim}d]")
             if offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) < 1:
@@ -132,8 +133,8 @@ class PairBatch:
         """Hex SHA-256 over the lengths and bytes of the pairs (not of their place in a buffer)."""
         digest = hashlib.sha256()
         for flat, offsets in ((self.pattern, self.pattern_offsets), (self.text, self.text_offsets)):
-            digest.update(np.ascontiguousarray(np.diff(offsets)))
-            digest.update(np.ascontiguousarray(flat[offsets[0] : offsets[-1]]))
+            digest.update(np.diff(offsets))
+            digest.update(flat[offsets[0] : offsets[-1]])
         return digest.hexdigest()
 
     @classmethod
@@ -266,8 +267,7 @@ def _buffers(column):
 
 
 def _column(flat, offsets):
-    used = np.ascontiguousarray(flat[offsets[0] : offsets[-1]])
-    shifted = np.ascontiguousarray(offsets - offsets[0])
+    used, shifted = flat[offsets[0] : offsets[-1]], offsets - offsets[0]
     return pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(shifted), pa.py_buffer(used)]
     )

@@ -18,13 +18,13 @@ _POOLED, _MAPPED = 1 << 20, (1 << 25) + 8
 
 
 def read_only_arrays(pairs):
-    """(pattern, pattern_offsets, text, text_offsets) of a PairBatch as contiguous read-only views.
+    """(pattern, pattern_offsets, text, text_offsets) of a PairBatch as read-only views.
 
     Numba compiles once per array type, and "read-only" is part of the type: memory-mapped batches are read-only anyway.
     """
     arrays = []
     for array in (pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets):
-        view = np.ascontiguousarray(array).view()
+        view = array.view()
         view.flags.writeable = False
         arrays.append(view)
     return tuple(arrays)

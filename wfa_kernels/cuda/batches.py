@@ -187,9 +187,8 @@ class Batcher:
 
 
 def _letters(pairs, bounds):
-    """(letters of patterns, of texts) within these bounds, copied where they do not lie one behind the other."""
-    sides = zip((pairs.pattern, pairs.text), bounds, strict=True)
-    return tuple(np.ascontiguousarray(flat[first:last]) for flat, (first, last) in sides)
+    """(letters of patterns, of texts) within these bounds."""
+    return tuple(flat[first:last] for flat, (first, last) in zip((pairs.pattern, pairs.text), bounds, strict=True))
 
 
 def _copies(sources, targets):

@@ -110,7 +110,7 @@ def _packed(letters):
         count = -(-len(part) // packing.LETTERS)
         if not count:
             break
-        device.copy_in(ascii_there, np.ascontiguousarray(part), 0)
+        device.copy_in(ascii_there, part, 0)
         packing.pack_letters[-(-count // packing.PACK_THREADS), packing.PACK_THREADS](
             ascii_there, 0, count, ascii_there, 0, 0, planes_there, planes_there, odd_there, odd_there, flag, 1
         )

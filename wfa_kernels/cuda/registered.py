@@ -57,7 +57,6 @@ class _Locked:
 
 
 def _locked_part(array):
-    array = np.ascontiguousarray(array)
     if not array.nbytes:
         return array
     with _lock:

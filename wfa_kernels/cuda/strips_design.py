@@ -110,9 +110,8 @@ class BandsThenStrips(banded.Banded):
     def certain_level(self, cost):
         """The first kernel that is certain of pairs up to a cost, without its unit."""
         diagonals = 2 * self._away(cost) + 2
-        enough = (diagonals <= width for width in (*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS)))
-        whole = len(self.NAMES) - (2 if self.STRIPS[-1:] == self.STRIPS[-2:-1] else 1)
-        return next((level for level, holds in enumerate(enough) if holds), whole)
+        widths = (*self.BANDS, *(2 * CHUNK * reach for _, reach in self.STRIPS))
+        return next((level for level, width in enumerate(widths) if diagonals <= width), widths.index(widths[-1]))
 
     def _away(self, cost):
         """Diagonals to each side of the final one that a path of up to a cost may reach."""

@@ -15,7 +15,7 @@ _FOLDERS = ("wfa_kernels", "simulators", "workflow/race", "tests")
 
 def use():
     """Point Numba of this process, imported after this call, and of its children to the folder; its path."""
-    if VARIABLE not in os.environ:  # to read all sources takes 20 ms
+    if VARIABLE not in os.environ:  # else all sources would be read at each call
         os.environ[VARIABLE] = str(ROOT / ".numba" / _digest())
     return os.environ[VARIABLE]
 

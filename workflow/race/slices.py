@@ -25,8 +25,12 @@ class Run:
 
     def least(self, other):
         """The least of each of both: what one of them took longer, it took once, such as memory of the system."""
-        seconds = (min(getattr(self, part), getattr(other, part)) for part in ("run_s", "all_s", "prepare_s"))
-        return Run(*seconds, self.compiled and other.compiled)
+        return Run(
+            min(self.run_s, other.run_s),
+            min(self.all_s, other.all_s),
+            min(self.prepare_s, other.prepare_s),
+            self.compiled and other.compiled,
+        )
 
 
 def calibrated(sizes, slice_s, run):

@@ -5,7 +5,8 @@ import json
 
 from workflow.scripts.format_numbers import significant
 
-#: A time scaled from fewer pairs than this says little where lengths differ; on a GPU, most of which they leave idle.
+#: A time scaled from fewer pairs than this says little where lengths differ; on a GPU, which so few do not fill with a
+#: warp each: strips of long reads, 96 registers a thread, have 2640 warps on an H200.
 FEW_PAIRS, FEW_PAIRS_GPU = 30, 2000
 #: What a CPU tool's time is called; a GPU's is named by where its input lies.
 CPU_QUANTITY = "time_end_to_end"

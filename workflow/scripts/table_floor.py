@@ -31,7 +31,7 @@ class Wire:
 class Bandwidths:
     """The Wire of races and hosts, or None where a card does not tell.
 
-    races: {(host, race_id): as measured before it}: machines of one id differ by some percent. hosts: {host: of its
+    races: {(host, race_id): as measured beside it}: machines of one id differ by some percent. hosts: {host: of its
     newest card}, for a race whose own card does not tell.
     """
 
@@ -101,14 +101,14 @@ def notes(lines, known):
                 if cell.floor_s and line_.row.input == "packed2":
                     outward.setdefault(line_.host, []).append(its_wire.outward)
                     if cell.time_s < cell.floor_s:
-                        below = " Less than 1 of it: the wire was faster in the race than in the copies before it."
+                        below = " Less than 1 of it: the wire was faster in the race than in the copies beside it."
     if inward:
         yield (
-            "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured before "
+            "Floor: 2 x the nominal length bytes a pair over the bandwidth from page-locked memory, measured beside "
             f"each race ({_on_hosts(inward)}). Below a GPU's time stands how many times the floor it is; offsets, "
             "lengths and answers are in the time, not in the floor. Our fast design packs some of the letters to 2 "
             "bits on the host, sends fewer bytes and can take less; another design can where the wire was faster in "
-            "the race than in the copies before it."
+            "the race than in the copies beside it."
         )
     if outward:
         yield (
