@@ -201,6 +201,8 @@ def test_a_tool_that_chokes_on_many_pairs_runs_the_few_that_it_can(arena):
     frame, _, lines = arena(["honest", "choker"], scopes=["score"], timeout=1)
     row = cell(frame, "choker", "score").iloc[0]
     assert (row["status"], row["pairs"]) == ("ok", 3) and any("choker" in line and "timeout" in line for line in lines)
+    assert row["reason"].startswith("on 10 pairs: timeout"), "of those it failed on the fewest"
+    assert (cell(frame, "honest", "score")["reason"] == "").all()
 
 
 @needs_peaks
@@ -288,7 +290,9 @@ def test_a_wrong_oracle_is_not_a_tools_fault(arena, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path):
+@pytest.mark.parametrize(("cold_s", "runs"), [(0, 1), (60, 2)])
+def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path, monkeypatch, cold_s, runs):
+    monkeypatch.setattr(one_race, "COLD_S", cold_s)
     frame, card, _ = arena(["honest", "logbook", "logbook:b", "crasher"], twin="logbook")
     ran = frame[frame["pairs"] > 0].drop_duplicates(["tool", "variant", "scope", "threads", "pairs", "twin"])
     cells = [
@@ -300,7 +304,7 @@ def test_the_order_of_the_rounds_can_be_recomputed(arena, tmp_path):
         for number in range(1, card["rounds"]["cpu"] + 1)
         for key in round_order(card["seed"], number, cells)
         if key.tool.startswith("logbook")
-        for _ in range(2 if number == 1 else 1)  # the first time for its memory, before it is timed
+        for _ in range(runs + (number == 1))  # the first time for its memory, before it is timed
     ]
     logged = (tmp_path / "log").read_text().splitlines()
     assert logged[-len(expected) :] == expected and len(expected) >= 6 * 5

@@ -331,6 +331,30 @@ def test_a_first_call_takes_pairs_of_the_data_set_that_is_open(tmp_path, monkeyp
     assert all(np.shares_memory(pairs.pattern, team.own.pairs.pattern) for pairs in taken)
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_what_the_last_run_left_is_freed_before_a_run_begins(tmp_path, monkeypatch, shards):
+    done = []
+
+    class Noting(Adapter):
+        def prepare(self, pairs, job):
+            pass
+
+        def forget(self):
+            done.append("freed")
+
+        def run(self):
+            done.append("ran")
+
+    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
+    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
+    monkeypatch.setattr(worker.time, "monotonic", lambda: done.append("clock") or 0.0)
+    team = worker.Team(1, 1)
+    team.open(tmp_path / "small.arrow")
+    team.prepare("cell", "noting", Job("score", Edit()), 20, shards)
+    team.run("cell", shards, barrier_s=0)
+    assert [what for what in done if what != "clock"] == ["freed", "ran"] and done[0] == "freed"
+
+
 def test_a_data_set_is_mapped_once_for_all_shards_of_a_first_call(tmp_path, monkeypatch):
     """Each mapping looks at all its offsets: of many pairs that takes a second, and memory."""
 

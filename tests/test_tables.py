@@ -180,6 +180,13 @@ def test_no_cell_is_empty_and_every_reason_is_the_right_one(make):
     assert "<td></td>" not in Path(f"{out}.html").read_text()
 
 
+def test_a_tool_that_failed_on_more_pairs_says_so(make):
+    fewer = measurement(pairs=2500, reason="on 10000 pairs: out of memory")
+    text = Path(f"{make('thesis_tab1', [fewer])}.md").read_text()
+    assert "Timed on fewer pairs, as it failed on 10000 pairs: out of memory (Edlib, " in text
+    assert "as it failed" not in Path(f"{make('thesis_tab1', [measurement(pairs=2500)])}.md").read_text()
+
+
 def test_a_peer_that_is_not_installed_says_so(make):
     place = {"experiment": "thesis_tab8", "dataset": "uniform_150_e5", "scope": "cigar"}
     absent = measurement(tool="seqan", variant="", pairs=0, rounds=0, status="not_installed", reason="no headers",

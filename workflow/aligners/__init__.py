@@ -96,7 +96,7 @@ class Adapter:
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Untimed, before each run: free the raw answers of the last one, which adapters hold as ``_raw``."""
+        """Untimed, before each run of a race: free the raw answers of the last one, which adapters hold as ``_raw``."""
         self._raw = None
 
     def release(self) -> None:

@@ -69,7 +69,7 @@ class Record:
     further: dict = field(default_factory=dict)  # of other quantities: {name: seconds round by round}
     counts: dict = field(default_factory=dict)  # of its runs, {"rescued": ..., ...}: the most of all rounds
     status: str = "ok"
-    reason: str = ""
+    reason: str = ""  # of a status, or with times why it failed on more pairs
     verdict: Verdict | None = None
     output_hash: str = ""
     jit_s: float | None = None  # of the first call

@@ -32,6 +32,9 @@ FURTHER_ROUNDS = 2
 #: Rounds that finding the sizes takes, before it is known what fits: 126 to 160 s at slices of 1 s (thesis Tab 1, 55
 #: cells on the CPU of an H200 host with 16 cores), of which a round takes 50 by PACE.
 SIZES_ROUNDS = 2.5
+#: Seconds of a run on the CPU below which another follows, and counts: what lies cold, as other tools ran in between,
+#: is a good part of so short a run.
+COLD_S = 0.01
 #: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
 #: be all that its time tells. A race that is then too long is.
 LEAST_SLICE = 1 / 8
@@ -201,7 +204,7 @@ class Race:
         return sum(held.values()) <= self.conductor.prepared.budget_bytes
 
     def _entry(self, tool, scope, threads, slices_s):
-        """(what _calibrate() gives, {} where the cell cannot run; its Record)."""
+        """(the runs that _calibrate() gives, {} where the cell cannot run; its Record)."""
         conductor = self.conductor
         if tool in conductor.missing:
             return {}, Record(status="not_installed", reason=conductor.missing[tool])
@@ -209,15 +212,17 @@ class Race:
         if reason:
             return {}, Record(status="unsupported", reason=reason)
         try:
-            return self._calibrate(tool, scope, threads, self._slice_s(tool, slices_s)), Record()
+            runs, why_fewer = self._calibrate(tool, scope, threads, self._slice_s(tool, slices_s))
+            return runs, Record(reason=why_fewer)
         except WorkerFailed as failure:
             conductor.say(f"  {tool} {scope}: {failure}")
             return {}, Record(status=failure.status, reason=failure.reason)
 
     def _calibrate(self, tool, scope, threads, slice_s):
-        """{pairs: slices.Run} of some subset sizes; the smallest gives every thread a pair, or its time would not be
-        that of all cores."""
+        """({pairs: slices.Run} of some subset sizes, why it runs no more pairs where it failed on more). The smallest
+        gives every thread a pair, or its time would not be that of all cores."""
         sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(threads, len(self.pairs))]
+        failed = {}
 
         def run(n):
             try:
@@ -225,9 +230,11 @@ class Race:
             except WorkerFailed as failure:
                 if n == sizes[0]:
                     raise
-                self.conductor.say(f"  {tool} {scope}, {n} pairs: {failure}; it runs fewer")
+                failed[n] = f"on {n} pairs: {failure}"
+                self.conductor.say(f"  {tool} {scope}, {failed[n]}; it runs fewer")
 
-        return slices.calibrated(sizes, slice_s, run)
+        runs = slices.calibrated(sizes, slice_s, run)
+        return runs, failed[min(failed)] if failed else ""
 
     def _tried(self, key):
         """The slices.Run of a cell: its worker is there already, or is not counted."""
@@ -330,10 +337,9 @@ class Race:
             record.verdict = verdict
 
     def _warm(self, key):
-        """Seconds of one run; on a GPU of the second of two, as a cold card is not a slow tool."""
-        if self._device(key) == "cuda":
-            self._timed(key)
-        return self._timed(key)
+        """Seconds of one run; on a GPU, or where it is short, of the second of two: what is cold is not slow."""
+        took = self._timed(key)
+        return self._timed(key) if self._device(key) == "cuda" or took < COLD_S else took
 
     def _timed(self, key):
         self._prepare(key)

@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
         ("pairs_total", pa.int64()),  # of the data set
         ("cells", pa.float64()),  # sum of pattern length x text length over the measured pairs
         ("status", pa.string()),  # "ok" | "not_installed" | "unsupported" | "timeout" | "crashed" | "out_of_memory"
-        ("reason", pa.string()),
+        ("reason", pa.string()),  # of a status; where it is ok, why the tool failed on more pairs
         ("recall_native", pa.float64()),  # fractions; null when not applicable
         ("recall_affine", pa.float64()),
         ("coverage", pa.float64()),

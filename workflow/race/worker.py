@@ -40,7 +40,6 @@ class Cell:
 
     def run(self):
         """Seconds at which the run began and ended, on the host's monotonic clock; the tool's own timer goes first."""
-        self.adapter.forget()  # else the last run's answers would be freed while this one is timed
         gc.disable()
         try:
             begin = time.monotonic()
@@ -242,7 +241,11 @@ class Team:
         self.everyone("prepare", key, tool, job, n, shards)
 
     def run(self, key, shards, barrier_s=0.004):
-        """Seconds of one run: of the one shard, or from a common start to the end of the slowest."""
+        """Seconds of one run: of the one shard, or from a common start to the end of the slowest.
+
+        What the last run left is freed everywhere before: else it would be while this one is timed.
+        """
+        self.forget(key)
         if shards == 1:
             begin, end = self.own.run(key, None)
             return end - begin

@@ -42,6 +42,8 @@ def notes(lines):
                 note(cell.missing, place if record else None)
             if cell.struck and cell.time_s is not None:
                 note("Struck out: claims exactness and was not optimal on every pair", place)
+            if cell.measured and record["reason"]:
+                note(f"Timed on fewer pairs, as it failed {record['reason']}", place)
             for name, n in json.loads(record["refused"] or "{}").items() if cell.measured else ():
                 note(f"{n} of {cell.pairs} pairs refused: {name.replace('_', ' ')}", place)
     told = [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in found.items()]
