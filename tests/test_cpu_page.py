@@ -92,6 +92,16 @@ def test_kernels_that_a_lane_leaves_out_and_few_pairs_are_said(race):
     check_text(picture)
 
 
+def test_points_of_few_pairs_are_open(race):
+    files = [race(150, 5, {OURS: 3.0, WFA: 2.0}), race(1000, 5, {OURS: 3.0, WFA: 2.0}, pairs=63)]
+    picture = cpu_length.draw(page(files))
+    assert "Open: timed on fewer than 64 pairs." in words(picture)
+    faces = [line.get_markerfacecolor() for axes in picture.axes for line in axes.lines if len(line.get_xdata()) == 1]
+    assert faces.count("white") == 2, "of two tools at 1000 letters"
+    assert "Open:" not in words(cpu_length.draw(page(files[:1])))
+    check_text(picture)
+
+
 def test_no_regret_without_kernels_that_count(race):
     assert regret([race(150, 5, {OURS: 1.0, WFA: 2.0})]).short == "fewer than 2 other kernels of ours raced"
     wrong = race_rows("uniform_150_e5", {BITS: 0.1}, scope="cigar", recall_native=0.5)

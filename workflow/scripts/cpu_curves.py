@@ -90,7 +90,7 @@ def _add(gathered, panel, found, axes):
     for tool in cpu_points.TOOLS[place.metric]:
         interval = axes.y(drawn[tool]) if tool in drawn else None
         if interval:
-            panel.add(tool, x, interval)
+            panel.add(tool, x, interval, drawn[tool].few)
             gathered.points.append(drawn[tool])
         elif without.get(tool) != cpu_points.NOT_RACED:
             who = f"{cpu_races.name(tool)}, {METRICS[place.metric]}, {SCOPES[place.scope]}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from workflow.race.statistics import median_interval
 from workflow.scripts import ratios
+from workflow.scripts.cpu_races import FEWEST_PAIRS
 from workflow.scripts.doubts import MOST_COVERAGE, refused_share
 from workflow.scripts.tools import tool_id
 
@@ -36,6 +37,11 @@ class Point:
     grown_bytes: int | None
     row: dict
     stale: bool
+
+    @property
+    def few(self):
+        """It is of fewer pairs than a batch should have."""
+        return self.row["pairs"] < FEWEST_PAIRS
 
 
 def points(found):

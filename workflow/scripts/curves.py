@@ -12,6 +12,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from workflow.scripts import cpu_figures, cpu_races, plotting
 
 ACROSS = 2
+#: Below curves with open markers.
+FEW = f"Open: timed on fewer than {cpu_races.FEWEST_PAIRS} pairs"
 #: Of a panel's height: between two slopes.
 APART = 0.085
 #: An axis of y that spans less has ticks at 2 and 5, too.
@@ -22,13 +24,16 @@ THIN, THICK = 0.9, 1.8
 
 @dataclass
 class Panel:
-    """One panel: its title, and {tool: {x: (low, y, high)}}."""
+    """One panel: its title, {tool: {x: (low, y, high)}}, and the (tool, x) of few pairs, whose markers are open."""
 
     title: str
     curves: dict = field(default_factory=dict)
+    few: set = field(default_factory=set)
 
-    def add(self, tool, x, interval):
+    def add(self, tool, x, interval, few=False):
         self.curves.setdefault(tool, {})[x] = interval
+        if few:
+            self.few.add((tool, x))
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ def slope(curve):
 
 def draw(blocks, look, missing):
     """The figure. blocks: [Block], each with the same number of panels. missing: sentences on what is not in it."""
-    text = cpu_figures.wrapped([*(look.notes if blocks else ()), *missing])
+    few = [FEW] if any(panel.few for block in blocks for panel in block.panels) else []
+    text = cpu_figures.wrapped([*(look.notes if blocks else ()), *few, *missing])
     tools = list(dict.fromkeys(tool for block in blocks for panel in block.panels for tool in panel.curves))
     down = sum(-(-len(block.panels) // ACROSS) for block in blocks) or 1
     lines = -(-len(tools) // ACROSS) + text.count("\n") + 1
@@ -95,6 +101,8 @@ def _panel(axes, panel, look):
         x, (low, y, high) = sorted(curve), np.array([curve[x] for x in sorted(curve)]).T
         bars = {"elinewidth": 0.6, "capsize": 1.2, "capthick": 0.6}
         axes.errorbar(x, y, yerr=(y - low, high - y), **_line(tool), **bars, zorder=_order(tool))
+        x = [one for one in x if (tool, one) in panel.few]
+        axes.plot(x, [curve[one][1] for one in x], **_open_marker(tool), zorder=_order(tool) + 0.5)  # above the line's own
     axes.xaxis.set_major_locator(FixedLocator(look.ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
@@ -162,6 +170,12 @@ def _line(tool):
         "markersize": 4 if thick else 3.5,
         "markeredgewidth": 0,
     }
+
+
+def _open_marker(tool):
+    line = _line(tool)
+    edge = {"markeredgecolor": line["color"], "markeredgewidth": 0.8, "markerfacecolor": "white", "linestyle": "none"}
+    return line | edge
 
 
 def _order(tool):
