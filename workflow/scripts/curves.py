@@ -101,8 +101,8 @@ def _panel(axes, panel, look):
         x, (low, y, high) = sorted(curve), np.array([curve[x] for x in sorted(curve)]).T
         bars = {"elinewidth": 0.6, "capsize": 1.2, "capthick": 0.6}
         axes.errorbar(x, y, yerr=(y - low, high - y), **_line(tool), **bars, zorder=_order(tool))
-        x = [one for one in x if (tool, one) in panel.few]
-        axes.plot(x, [curve[one][1] for one in x], **_open_marker(tool), zorder=_order(tool) + 0.5)  # above the line's own
+        few, above = [one for one in x if (tool, one) in panel.few], _order(tool) + 0.5  # the line's own is at + 0.1
+        axes.plot(few, [curve[one][1] for one in few], **_open_marker(tool), zorder=above)
     axes.xaxis.set_major_locator(FixedLocator(look.ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
