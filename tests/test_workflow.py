@@ -286,6 +286,20 @@ def test_other_conditions_run_every_race_again(finished, file, name, besides):
 
 
 @pytest.mark.slow
+def test_samples_that_are_removed_are_measured_again(finished, tmp_path):
+    """As the README tells; the files come back with their times, for the tests that follow."""
+    for name in ("samples", "store"):
+        (finished / "results" / name).rename(tmp_path / name)
+    try:
+        found = jobs(finished)
+    finally:
+        for name in ("samples", "store"):
+            (tmp_path / name).rename(finished / "results" / name)
+    assert found == after_races("thesis_tab1", "thesis_tab9") | {"thesis_fig10": 1} | CPU_PAGE
+    assert not jobs(finished)
+
+
+@pytest.mark.slow
 def test_snakemakes_own_report(finished, tmp_path):
     snakemake(finished, "--report", str(tmp_path / "snakemake.html"))
     page = (tmp_path / "snakemake.html").read_text()
