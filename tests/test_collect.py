@@ -36,7 +36,7 @@ def run(module, *arguments):
 def test_one_experiment_or_all(tmp_path):
     for name in ("thesis_tab1", "thesis_tab8"):
         write_race(tmp_path, name)
-    write_race(tmp_path / "recorded", "thesis_tab8")
+    write_race(tmp_path / "recorded", "thesis_tab8", changes={"time_utc": "2026-11-22T00:00:00+00:00"})
     assert set(collect(tmp_path, tmp_path / "none")["experiment"]) == {"thesis_tab1", "thesis_tab8"}
     one = collect(tmp_path, tmp_path / "recorded", "thesis_tab8", host="some-cpu-2c")
     assert set(one["experiment"]) == {"thesis_tab8"}
@@ -50,9 +50,10 @@ def test_only_the_machine_at_hand_is_here(tmp_path):
     write_race(tmp_path / "recorded", "thesis_tab1")
     own = collect(tmp_path, tmp_path / "none", host="some-cpu-2c")
     assert set(own["source"]) == {"here"}
-    foreign = collect(tmp_path, tmp_path / "recorded", host="another")
-    assert set(foreign["source"]) == {"recorded"}
-    assert len(foreign) == len(own)  # the same race in both folders counts once
+    for host, source in (("some-cpu-2c", "here"), ("another", "recorded")):
+        both = collect(tmp_path, tmp_path / "recorded", host=host)
+        assert set(both["source"]) == {source}
+        assert len(both) == len(own)  # the same race in both folders counts once
 
 
 @pytest.mark.parametrize(("hash_", "stale"), [(CURRENT["edlib", ""], False), ("old", True)])

@@ -110,8 +110,8 @@ def collect(here, recorded, experiment=None, host=None):
         cells = cells_of(path, hashes)
         first = cells.iloc[0]
         source = source if first["host"] == host else "recorded"
-        # The race of another machine may lie among the samples and be recorded, too.
-        race = (source, first["race_id"], first["experiment"], first["dataset"])
+        # A race may lie among the samples and be recorded, too: of another machine, or of this one by its owner.
+        race = tuple(first[["race_id", "time_utc", "experiment", "dataset"]])
         frames.setdefault(race, cells.assign(source=source))
     if not frames:
         fields = [field for field in samples.SCHEMA if field.name not in _BY_ROUND]
