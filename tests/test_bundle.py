@@ -103,6 +103,10 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         ("h/lite/x/y.parquet", {"rows": []}, "h/lite/x/y.parquet is a race file without rows"),
         ("h/lite/x/y.parquet", {"columns": ["host"]}, "y.parquet: not a race file: column 'race_id' is missing"),
         ("h/lite/x/y.parquet", {}, "h/lite/x/y.parquet holds samples of host 'some-cpu-2c'"),
+        (f"{HOST}/lite/x/y.parquet", {}, "x/y.parquet holds samples of lane 'kick'"),
+        (f"{HOST}/kick/thesis_tab9/y.parquet", {}, "y.parquet holds samples of experiment 'thesis_tab1'"),
+        (f"{HOST}/kick/thesis_tab1/y.parquet", {}, "y.parquet holds samples of dataset 'uniform_150_e5'"),
+        (f"{HOST}/kick/thesis_tab1/u$(touch z).parquet", {}, "names are of letters, digits, '_', '.' and '-'"),
     ],
 )
 def test_a_bundle_with_a_bad_file_is_one_message_and_nothing_is_written(results, capsys, name, content, said):

@@ -174,6 +174,19 @@ def test_a_recorded_host_stands_below_this_one_and_one_without_ratios_in_a_note(
     assert len(cells(out, source="recorded", host="b")) == 48
 
 
+def test_what_a_machine_of_the_same_id_recorded_is_not_of_this_host(race, draw_up, tmp_path):
+    """Its lane is larger, but it is not what was measured here."""
+    own = race("uniform_150_e5", EDIT)
+    recorded = tmp_path / "recorded" / HOST / "cpu/thesis_tab1/uniform_150_e5.parquet"
+    recorded.parent.mkdir(parents=True)
+    race("uniform_150_e5", EDIT | {OURS: 0.5}, lane="cpu", pairs_total=10**6).rename(recorded)
+    out = draw_up([own, recorded])
+    told = {line[0]: line[4].split(" ")[0].strip("*") for line in markdown_rows(out)[1:] if " · " in line[0]}
+    assert set(told) == {"this host · kick", f"recorded: {HOST} (another run) · cpu"}
+    (here,) = [c for c in cells(out, source="here") if c["ratio"]]
+    assert float(here["ratio"]) == pytest.approx(1.6, rel=0.05) and here["lane"] == "kick"
+
+
 def test_the_targets_are_those_asked():
     targets = cpu_ratios.read_targets(TARGETS)
     place = cpu_races.Place

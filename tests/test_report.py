@@ -39,12 +39,11 @@ def report(tmp_path):
         run = CliRunner().invoke(thesis_tab1.main, [f"--{name}={value}" for name, value in arguments.items()])
         assert run.exit_code == 0, run.output
         save(thesis_fig3.draw(), tmp_path / "figures" / "thesis_fig3")
-        (tmp_path / "config.yaml").write_text("tables: [thesis_tab1]\nfigures: [thesis_fig3]\n")
         (tmp_path / "tables" / "thesis_tab2.html").write_text("left from another run")
         run = CliRunner().invoke(render.main, [
             f"--tables={tmp_path / 'tables'}", f"--figures={tmp_path / 'figures'}", f"--out={tmp_path / 'report.html'}",
             f"--collected={tmp_path / 'm.parquet'}", f"--samples={tmp_path / 'samples'}",
-            f"--aliases={ROOT / 'config/aliases.yaml'}", f"--config={tmp_path / 'config.yaml'}",
+            f"--aliases={ROOT / 'config/aliases.yaml'}", "--table=thesis_tab1", "--figure=thesis_fig3",
         ])  # fmt: skip
         assert run.exit_code == 0, run.output
         return (tmp_path / "report.html").read_text()
@@ -101,15 +100,37 @@ def test_an_easier_problem_is_no_peer(tmp_path):
     assert summary.standing(render.ratios.read([tmp_path / "r.parquet"])) == []
 
 
+def test_edit_distance_is_no_peer_where_it_happens_to_find_the_optima(tmp_path):
+    seconds = {("wavebench-auto", "cpu", 1): 1.0, ("edlib", "", 1): 3.0, ("ksw2", "", 1): 9.0}
+    affine = {"experiment": "thesis_tab8", "metric": "affine", "penalties": "4,6,2", "recall_affine": 1.0}
+    samples.write(tmp_path / "r.parquet", race_rows("uniform_150_e5", seconds, **affine), CARD)
+    (told,) = summary.standing(render.ratios.read([tmp_path / "r.parquet"]))
+    assert [row[2] for row in told["rows"]] == ["KSW2"]
+
+
+def test_our_wrong_answers_are_not_faster(tmp_path):
+    wrong = race_rows("uniform_150_e5", {("wavebench-auto", "cpu", 1): 1.0}, recall_native=0.5)
+    samples.write(tmp_path / "r.parquet", [*wrong, *race_rows("uniform_150_e5", {("edlib", "", 1): 3.0})], CARD)
+    assert summary.standing(render.ratios.read([tmp_path / "r.parquet"])) == []
+
+
+def test_answers_are_counted_once_however_many_quantities_their_run_has():
+    times = [{"quantity": name} for name in ("time_end_to_end_pinned", "time_kernel", "time_h2d")]
+    rows = [row for one in times for row in race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 1.0}, **one)]
+    told = summary.verification([collected | one for one in times for collected in collect(rows[:8])])
+    assert (told["timed"], told["judged"]) == (1, 1) and told["pairs"] == rows[0]["verified"] > 0
+
+
 def test_the_twins_of_every_race_are_told(tmp_path):
     def write(name, **intervals):
         twins = {k: {"ratio": r, "low": low, "high": high, "even": True} for k, (r, low, high) in intervals.items()}
-        samples.write(tmp_path / name, two_tools(), CARD | {"twins": twins, "canary": {"drift": -0.02}})
+        card = CARD | {"twins": twins, "canary": {"drift": -0.02}}
+        samples.write(tmp_path / name, two_tools(race_id=name), card)
         return tmp_path / name
 
     close = write("a.parquet", score=(1.01, 0.95, 1.09), cigar=(1.0, 0.91, 1.1))
     wide = write("b.parquet", score=(1.0, 0.99, 1.01), cigar=(0.8, 0.5, 1.2))
-    told = summary.validity(render.ratios.read([close, wide]))
+    told = summary.validity(render.ratios.read([close, wide, wide]))  # one that lies in two folders counts once
     assert (told["uneven"], told["unknown"], told["even"], told["drift"]) == (0, 1, "1 race", "2.0 %")
     assert told["widest"] == "0.80× [0.50, 1.20] (cigar, thesis_tab1 uniform_150_e5 on some-cpu-2c)"
 
@@ -136,7 +157,8 @@ def test_the_fast_design_stands_beside_what_its_letters_need(tmp_path, report):
         race("uniform_150_e2", 9, variant="paper"), race("uniform_1000_e5", 9, recall_native=0.9),
         race("uniform_150_e10", 9, card=card | {"valid": False}), race("nanopore", 9, dataset_model="nanopore"),
         race("uniform_300_e2", 9, card=CARD), race("uniform_300_e10", 9, quantity="time_end_to_end_packed"),
-        race("uniform_1000_e2", 9, twin=True),
+        race("uniform_1000_e2", 9, twin=True), race("uniform_10000_e2", 9, coverage=0.9),
+        race("uniform_10000_e5", 9, rescued=1),
     ]  # fmt: skip
     (found,) = summary.on_gpu(render.ratios.read([*kept, *left]))
     assert found == {
@@ -153,7 +175,8 @@ def test_races_measured_in_an_older_way_are_told_by_host_and_change(tmp_path, re
     paths = [tmp_path / f"{host}.parquet" for host in cards]
     for path, (host, card) in zip(paths, cards.items(), strict=True):
         samples.write(path, two_tools(host=host), card)
-    races = render.ratios.read([*paths, paths[1]])
+    samples.write(tmp_path / "more.parquet", two_tools(host="b", race_id="another"), cards["b"])
+    races = render.ratios.read([*paths, tmp_path / "more.parquet"])
     assert summary.validity(races)["older"] == [
         f"2 races on b: older way of measuring (procedure {now - 1}, now {now})",
         f"1 race on c: older way of measuring (procedure not recorded, now {now})",

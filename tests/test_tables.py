@@ -187,6 +187,14 @@ def test_a_tool_that_failed_on_more_pairs_says_so(make):
     assert "as it failed" not in Path(f"{make('thesis_tab1', [measurement(pairs=2500)])}.md").read_text()
 
 
+def test_of_two_runs_of_one_race_the_newest_is_shown(make):
+    days = {"2026-11-21T00:00:00+00:00": 9.0, "2026-11-22T00:00:00+00:00": 1.0}
+    runs = [measurement(median_s=seconds, time_utc=day) for day, seconds in days.items()]
+    for rows in (runs, runs[::-1]):
+        (cell,) = cells(make("thesis_tab1", rows), source="here", row="Edlib", scope="cigar", dataset="uniform_150_e5")
+        assert float(cell["time_measured_s"]) == 1.0
+
+
 def test_a_peer_that_is_not_installed_says_so(make):
     place = {"experiment": "thesis_tab8", "dataset": "uniform_150_e5", "scope": "cigar"}
     absent = measurement(tool="seqan", variant="", pairs=0, rounds=0, status="not_installed", reason="no headers",

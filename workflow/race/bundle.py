@@ -3,12 +3,17 @@
 import io
 import json
 import os
+import re
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from workflow.profile import layout
 from workflow.race.samples import SamplesError
 from workflow.race.samples import read as read_race
+
+
+#: What a host, a lane, an experiment and a data set are named by: the rules hand paths to a shell.
+PLAIN = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 
 
 class BundleError(ValueError):
@@ -85,7 +90,7 @@ def _content(bundle):
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     except OSError as error:
         raise BundleError(f"{bundle}: cannot be read ({error.strerror})") from None
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, RuntimeError):  # the latter: it is encrypted
         raise BundleError(f"{bundle}: not a bundle (the zip file that `export` writes)") from None
     if not content:
         raise BundleError(f"{bundle}: holds no samples")
@@ -94,20 +99,20 @@ def _content(bundle):
 
 def _check(bundle, name, data):
     parts = PurePosixPath(name).parts
-    hidden = any(part.startswith((".", "/")) for part in parts)
+    plain = all(re.fullmatch(PLAIN, part) for part in parts)
     kind = parts[-1].removesuffix(".json")
-    if len(parts) == 4 and not hidden and name.endswith(".parquet"):
-        _check_race(f"{bundle}: {name}", parts[0], data)
-    elif len(parts) == 3 and not hidden and parts[1:] == ("profile", f"{kind}.json") and kind in layout.KINDS:
+    if len(parts) == 4 and plain and name.endswith(".parquet"):
+        _check_race(f"{bundle}: {name}", parts, data)
+    elif len(parts) == 3 and plain and parts[1:] == ("profile", f"{kind}.json") and kind in layout.KINDS:
         _check_profile(f"{bundle}: {name}", parts[0], kind, data)
     else:
         raise BundleError(
             f"{bundle}: {name!r} is neither <host>/<lane>/<experiment>/<dataset>.parquet nor <host>/profile/"
-            f"<kind>.json, the kind one of {', '.join(layout.KINDS)}"
+            f"<kind>.json, the kind one of {', '.join(layout.KINDS)}; names are of letters, digits, '_', '.' and '-'"
         )
 
 
-def _check_race(where, host, data):
+def _check_race(where, parts, data):
     try:
         table, card = read_race(io.BytesIO(data))
     except SamplesError as error:
@@ -116,9 +121,10 @@ def _check_race(where, host, data):
         raise BundleError(f"{where} has a race card that is no mapping")
     if not len(table):
         raise BundleError(f"{where} is a race file without rows")
-    wrong = {row for row in table.column("host").to_pylist() if row != host}
-    if wrong:
-        raise BundleError(f"{where} holds samples of host {wrong.pop()!r}")
+    for key, part in zip(("host", "lane", "experiment", "dataset"), parts, strict=True):
+        wrong = {told for told in table.column(key).to_pylist() if told != part.removesuffix(".parquet")}
+        if wrong:
+            raise BundleError(f"{where} holds samples of {key} {wrong.pop()!r}")
 
 
 def _check_profile(where, host, kind, data):

@@ -108,6 +108,9 @@ def render(pages, drawings, measurements, races, aliases):
     races: ratios.read() of the race files. aliases: {id: id}.
     """
     here = {m["host"] for m in measurements if m["source"] == "here"}
+    told_apart = races
+    for host in here:
+        told_apart = ratios.apart(told_apart, host)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -116,9 +119,9 @@ def render(pages, drawings, measurements, races, aliases):
         style=Markup(STYLE),
         hosts=summary.hosts(measurements, races),
         verification=summary.verification(measurements),
-        validity=summary.validity(races),
-        standing=summary.standing(races, here),
-        on_gpu=summary.on_gpu(races, here),
+        validity=summary.validity(told_apart),
+        standing=summary.standing(told_apart, here),
+        on_gpu=summary.on_gpu(told_apart, here),
         missing=summary.missing([page.with_suffix(".csv") for page in pages]),
         papers=papers(pages, drawings, aliases),
     )
@@ -130,16 +133,17 @@ def render(pages, drawings, measurements, races, aliases):
 @click.option("--collected", required=True, help="Collected measurements (Parquet).")
 @click.option("--samples", default="", help="Folder of race files of this host and others, for ratios and host cards.")
 @click.option("--recorded", default="", help="Folder of recorded race files.")
-@click.option("--config", default="config/config.yaml", show_default=True, help="Names the tables and figures.")
+@click.option("--table", "pages", multiple=True, help="Id of a table to show, once for each.")
+@click.option("--figure", "drawings", multiple=True, help="Id of a figure to show, once for each.")
 @click.option("--aliases", default="config/aliases.yaml", show_default=True)
 @click.option("--out", required=True, help="HTML file to write.")
-def main(tables, figures, collected, samples, recorded, config, aliases, out):
+def main(tables, figures, collected, samples, recorded, pages, drawings, aliases, out):
     """Render the report of what has been measured."""
     files = [path for folder in (samples, recorded) if folder for path in sorted(Path(folder).rglob("*.parquet"))]
     try:
-        shown, named = (config_files.read_yaml(path) or {} for path in (config, aliases))
-        pages = [Path(tables) / f"{id_}.html" for id_ in shown["tables"]]
-        drawings = [Path(figures) / f"{id_}.svg" for id_ in shown["figures"]]
+        named = config_files.read_yaml(aliases) or {}
+        pages = [Path(tables) / f"{id_}.html" for id_ in pages]
+        drawings = [Path(figures) / f"{id_}.svg" for id_ in drawings]
         text = render(pages, drawings, read_measurements(collected), ratios.read(files), named)
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         Path(out).write_text(text, encoding="utf-8")

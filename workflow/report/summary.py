@@ -13,6 +13,8 @@ from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
+#: How the time of a cell is named; a further quantity of its runs, such as its kernels' time, has the same answers.
+END_TO_END = "time_end_to_end"
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 
 
@@ -64,7 +66,8 @@ def _gpu_text(gpu):
 
 def verification(measurements):
     """Verdict on every timed cell of our tables: counts, and the names of the tools that broke their promise."""
-    timed = [m for m in measurements if m["main"] and m["status"] == "ok" and m["median_s"] is not None]
+    main = [m for m in measurements if m["main"] and m["quantity"].startswith(END_TO_END)]
+    timed = [m for m in main if m["status"] == "ok" and m["median_s"] is not None]
     judged = [m for m in timed if m["recall_native"] is not None]
     wrong = [
         f"{_tool(m)} on {m['dataset']} ({m['scope']}, recall {percent(m['recall_native'])})"
@@ -221,11 +224,12 @@ def on_gpu(races, here=()):
 
 
 def _fast_runs(race):
-    """{scope: sample rows of our fast design from page-locked memory, with right answers}."""
+    """{scope: sample rows of our fast design from page-locked memory, with right answers of all pairs by the GPU}."""
     found = {}
     for row in race.rows:
         fast = row["variant"] == "fast" and row["quantity"] == "time_end_to_end_pinned" and not row["twin"]
-        if fast and row["value_s"] is not None and row["recall_native"] == 1:
+        all_by_gpu = row["coverage"] == 1 and not row.get("rescued")
+        if fast and row["value_s"] is not None and row["recall_native"] == 1 and all_by_gpu:
             found.setdefault(row["scope"], []).append(row)
     return found
 

@@ -44,7 +44,7 @@ rule thesis_fig10:
         caption=caption("thesis_fig10"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig10 {input.samples} --paper {input.paper}"
+        "python -m workflow.scripts.figures.thesis_fig10 {input.samples:q} --paper {input.paper}"
         " --real-data {input.real_data} --out {params.out} 2> {log}"
 
 
@@ -68,7 +68,7 @@ rule thesis_fig7:
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig7 {input.samples} --host {params.host}"
+        "python -m workflow.scripts.figures.thesis_fig7 {input.samples:q} --host {params.host}"
         " --out {params.out} 2> {log}"
 
 
@@ -96,7 +96,7 @@ rule cpu_ratio_figure:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"
+        "python -m workflow.scripts.figures.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
         " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"
 
 
@@ -127,5 +127,5 @@ rule cpu_figure:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.{wildcards.figure} {input.samples} {params.configs}"
+        "python -m workflow.scripts.figures.{wildcards.figure} {input.samples:q} {params.configs}"
         " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"

@@ -6,7 +6,6 @@ rule report:
         ledger=LEDGER,
         measurements=MEASUREMENTS,
         aliases="config/aliases.yaml",
-        config="config/config.yaml",
         template="workflow/report/template.html.j2",
         captions=[
             path
@@ -19,9 +18,9 @@ rule report:
     log:
         "results/logs/report.log",
     params:
-        tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
-        figures=lambda wildcards, input: os.path.dirname(input.figures[0]),
+        tables=[f"--table {id_}" for id_ in SETTINGS.config["tables"]],
+        figures=[f"--figure {id_}" for id_ in SETTINGS.config["figures"]],
     shell:
-        "python -m workflow.report.render --tables {params.tables} --figures {params.figures}"
-        " --collected {input.measurements} --samples results/samples --recorded results/recorded"
-        " --aliases {input.aliases} --config {input.config} --out {output} 2> {log}"
+        "python -m workflow.report.render --tables results/tables --figures results/figures"
+        " {params.tables} {params.figures} --collected {input.measurements} --samples results/samples --recorded results/recorded"
+        " --aliases {input.aliases} --out {output} 2> {log}"

@@ -38,7 +38,7 @@ rule measured_table:
         unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.{wildcards.table} {input.races} --measurements {input.measurements}"
+        "python -m workflow.scripts.tables.{wildcards.table} {input.races:q} --measurements {input.measurements}"
         " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
         " --real-data {input.real_data} --unmapped={params.unmapped:q} --out {params.out} 2> {log}"
 
@@ -66,7 +66,7 @@ rule thesis_tab2:
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab2 {input.samples} --paper {input.paper}"
+        "python -m workflow.scripts.tables.thesis_tab2 {input.samples:q} --paper {input.paper}"
         " --gpus {input.gpus} --host {params.host} --out {params.out} 2> {log}"
 
 
@@ -96,7 +96,7 @@ rule thesis_tab3:
         peers=[f"--peer={path}" for path in PEERS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab3 {input.races} --measurements {input.measurements}"
+        "python -m workflow.scripts.tables.thesis_tab3 {input.races:q} --measurements {input.measurements}"
         " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
         " --out {params.out} 2> {log}"
 
@@ -210,5 +210,5 @@ rule cpu_ratio:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.cpu_ratio {input.samples} --targets {input.targets} {params.configs}"
+        "python -m workflow.scripts.tables.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
         " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"

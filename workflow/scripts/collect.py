@@ -12,7 +12,7 @@ from workflow.race import samples
 from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
 from workflow.scripts import out_file
-from workflow.scripts.doubts import twins_too_noisy
+from workflow.scripts.doubts import race_identity, twins_too_noisy
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
 #: What a cell's rows have in common; the rest of the schema is by round.
@@ -111,8 +111,7 @@ def collect(here, recorded, experiment=None, host=None):
         first = cells.iloc[0]
         source = source if first["host"] == host else "recorded"
         # A race may lie among the samples and be recorded, too: of another machine, or of this one by its owner.
-        race = tuple(first[["race_id", "time_utc", "experiment", "dataset"]])
-        frames.setdefault(race, cells.assign(source=source))
+        frames.setdefault(race_identity(first), cells.assign(source=source))
     if not frames:
         fields = [field for field in samples.SCHEMA if field.name not in _BY_ROUND]
         return pa.schema([*fields, *_ADDED]).empty_table().to_pandas()

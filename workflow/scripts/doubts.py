@@ -54,6 +54,12 @@ def figure_doubts(stale, older, invalid):
     return "\n" * bool(found) + "; ".join(found)
 
 
+def race_identity(row):
+    """What tells a race from any other, of one of its rows: one that is run again keeps its race_id, of all that it
+    depends on."""
+    return tuple(row[name] for name in ("race_id", "time_utc", "host", "lane", "experiment", "dataset"))
+
+
 def race_rank(valid, outdated, pairs_total, time_utc):
     """Sort key of races of one host and data set: the greatest is shown.
 

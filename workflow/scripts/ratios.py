@@ -1,10 +1,14 @@
 """Speed-ups of one of our kernels over the other tools, round by round within one race."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from wfa_kernels import Affine, Edit
+from workflow import aligners
+from workflow.aligners import Job
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
-from workflow.scripts.doubts import CPU_QUANTITY, MOST_COVERAGE, idle_threads, race_rank, refused_share
+from workflow.scripts.doubts import CPU_QUANTITY, MOST_COVERAGE, idle_threads, race_identity, race_rank, refused_share
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
@@ -14,15 +18,18 @@ REFERENCES = ("wavebench-auto:cpu", "wavebench-wfa:cpu")
 
 @dataclass(frozen=True)
 class Race:
-    """One race file: its rows (list of dicts), its card (dict) and its tools whose sources have changed since (ids)."""
+    """One race file: its rows (list of dicts), its card (dict), its tools whose sources have changed since (ids), and
+    whether it is one of those that are recorded. named: what its host is called, where not by its id: see apart()."""
 
     rows: list
     card: dict
     stale: frozenset = frozenset()
+    recorded: bool = False
+    named: str = ""
 
     @property
     def host(self):
-        return self.rows[0]["host"]
+        return self.named or self.rows[0]["host"]
 
     @property
     def dataset(self):
@@ -83,15 +90,30 @@ class Speedup:
 
 
 def read(paths):
-    """Every race of the given files. Raises samples.SamplesError, a ValueError, for one that is no race file."""
+    """Every race of the given files, once, however many of them hold it.
+
+    Raises samples.SamplesError, a ValueError, for one that is no race file.
+    """
     current = current_hashes()
-    races = []
+    races = {}
     for path in paths:
         table, card = samples.read(path)
         rows = table.to_pylist()
         stale = {tool_id(row) for row in rows if is_stale(row, current)}
-        races.append(Race(rows, card, frozenset(stale)))
-    return races
+        races.setdefault(race_identity(rows[0]), Race(rows, card, frozenset(stale), is_recorded(path, rows[0])))
+    return list(races.values())
+
+
+def is_recorded(path, row):
+    """Whether a race file of which this is a row lies as recorded ones do, <host>/<lane>/<experiment>/<dataset>."""
+    return Path(path).parts[-4:-2] == (row["host"], row["lane"])
+
+
+def apart(races, here):
+    """The races, those that were recorded on a machine of this host's id under another name than its own: they are not
+    what was measured here."""
+    another = f"{here} (another run)"
+    return [replace(race, named=another) if race.recorded and race.host == here else race for race in races]
 
 
 def shown(races):
@@ -146,13 +168,26 @@ def peers(race, reference, scope, threads):
     An edit-distance tool is no peer where the costs are affine, nor is a heuristic, nor one that claims exactness and
     was wrong.
     """
-    easier = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
+    easier = _of_other_objectives(race)
     others = [s for s in speedups(race, reference, scope, threads) if not is_ours(s.tool) and s.tool not in easier]
     return [s for s in others if s.median is not None and s.right and s.row["quantity"] == CPU_QUANTITY]
 
 
+def _of_other_objectives(race):
+    """Ids of the race's tools that optimise something else than its penalties, as far as their adapters or answers tell:
+    on few pairs, or alike ones, edit distance may happen to find all optima."""
+    known, penalties = aligners.load(), _penalties(race.rows[0])
+    found = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
+    tools = {tool_id(row): row["scope"] for row in race.rows if tool_id(row) in known}
+    return found | {tool for tool, scope in tools.items() if known[tool].objective(Job(scope, penalties)) != penalties}
+
+
+def _penalties(row):
+    return Affine(*map(int, row["penalties"].split(","))) if row["penalties"] else Edit()
+
+
 def why_none(first, own, name):
-    """Why a tool has no ratio, "" where it may have one.
+    """Why a tool has no ratio, "" where it may have one: our own must have answered, and rightly.
 
     first, own: the first sample row of its cell and of our tool's, None where there is none. name: of our tool.
     """
@@ -161,6 +196,8 @@ def why_none(first, own, name):
     for who, part in (("", first["coverage"]), (f"{name} ", own["coverage"] if own else None)):
         if part is not None and part < MOST_COVERAGE:
             return f"{who}{refused_share(part)} of the pairs"
+    if own and own["exact"] and own["recall_native"] is not None and own["recall_native"] < 1:
+        return f"{name} not optimal on every pair"
     return "fewer pairs than threads" if idle_threads(first) else ""
 
 

@@ -7,7 +7,7 @@ measurements in it. Nothing is measured here and no cell is left empty: a cell w
 from dataclasses import replace
 
 from workflow.scripts import table_floor, table_peers
-from workflow.scripts.doubts import MOST_COVERAGE, race_rank, refused_share, refused_text
+from workflow.scripts.doubts import MOST_COVERAGE, race_identity, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
 from workflow.scripts.table import PACKED, Cell, Line, Table
 from workflow.scripts.table_notes import notes, printed
@@ -122,16 +122,16 @@ def _tool(row):
 
 def _choose(measurements):
     """{(source, host, tool, scope, threads, data set): records of the race that is shown}."""
-    outdated = {m["race_id"] for m in measurements if m["stale"] or m["older_way"]}
+    outdated = {race_identity(m) for m in measurements if m["stale"] or m["older_way"]}
     races = {}
     for m in measurements:
         key = (m["source"], m["host"], m["dataset"])
-        order = race_rank(m["race_valid"], m["race_id"] in outdated, m["pairs_total"], m["time_utc"])
-        rank = (*order, m["race_id"])
+        order = race_rank(m["race_valid"], race_identity(m) in outdated, m["pairs_total"], m["time_utc"])
+        rank = (*order, race_identity(m))
         races[key] = max(races.get(key, rank), rank)
     chosen = {}
     for m in measurements:
-        if m["race_id"] == races[(m["source"], m["host"], m["dataset"])][-1]:
+        if race_identity(m) == races[(m["source"], m["host"], m["dataset"])][-1]:
             key = (m["source"], m["host"], row_tool(m), m["scope"], m["threads"], m["dataset"])
             chosen.setdefault(key, []).append(m)
     return chosen
