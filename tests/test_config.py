@@ -253,7 +253,7 @@ def test_a_lane_leaves_tools_out(project):
     chosen = settings.load(root=project)
     tools = plan.race_plan(chosen, "thesis_tab1").tools
     assert "edlib" not in tools and "edlib-native" in tools
-    assert "edlib=" not in chosen.tool_hashes("thesis_tab1")
+    assert "\nedlib " not in "\n" + chosen.tool_versions("thesis_tab1")
     assert "workflow/aligners/edlib.py" not in chosen.tool_files("thesis_tab1")
 
 
@@ -331,7 +331,21 @@ def test_tool_files_follow_the_experiment(project):
     )
     assert "workflow/aligners/rapidfuzz.py" not in files
     assert "workflow/aligners/rapidfuzz.py" in chosen.tool_files("thesis_tab1")
-    assert "edlib=" in chosen.tool_hashes("thesis_tab8")
+    assert "edlib " in chosen.tool_versions("thesis_tab8")
+
+
+def test_tool_versions_tell_an_upgrade_and_a_tool_that_comes_or_goes(project, monkeypatch):
+    edlib = type(aligners.load()["edlib"])
+
+    def told(version):
+        monkeypatch.setattr(edlib, "version", version)
+        return settings.load(root=project).tool_versions("thesis_tab8")
+
+    def missing(adapter):
+        raise aligners.ToolMissing("not installed")
+
+    assert len({told(lambda adapter: "1.0"), told(lambda adapter: "1.1"), told(missing)}) == 3
+    assert "wavebench-affine:fast " in told(missing), "a GPU's tool is not asked"
 
 
 def test_the_plan_names_what_will_be_done(capsys):

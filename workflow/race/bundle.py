@@ -11,7 +11,6 @@ from workflow.profile import layout
 from workflow.race.samples import SamplesError
 from workflow.race.samples import read as read_race
 
-
 #: What a host, a lane, an experiment and a data set are named by: the rules hand paths to a shell.
 PLAIN = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 

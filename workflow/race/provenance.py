@@ -56,6 +56,11 @@ def conditions():
     return {"procedure": PROCEDURE, "working_memory_bytes": WORKING_MEMORY_BYTES}
 
 
+def runtime():
+    """Versions of what runs our tools, {name: version}. Of another one every race is run again."""
+    return {"python": platform.python_version(), "numba": numba.__version__}
+
+
 def race_key(plan, conductor, dataset_hash, host):
     """Digest of all that a race depends on: conditions, plan, data set, host, and each tool's version and sources.
 
@@ -67,5 +72,5 @@ def race_key(plan, conductor, dataset_hash, host):
     }
     asked = {name: str(value) for name, value in vars(plan).items() if value is not None}
     fields = {**asked, "data": dataset_hash, "host": host, "by_tool": tools}
-    fields |= {**conditions(), "python": platform.python_version(), "numba": numba.__version__}
+    fields |= {**conditions(), **runtime()}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

@@ -24,8 +24,9 @@ for experiment in SETTINGS.experiments:
             out=lambda wildcards, output: os.path.dirname(output[0]),
             datasets=",".join(SETTINGS.datasets(experiment)),
             host=HOST,
-            tools=SETTINGS.tool_hashes(experiment),
+            tools=SETTINGS.tool_versions(experiment),
             conditions=provenance.conditions(),
+            runtime=provenance.runtime(),
         shell:
             "python -m workflow.race run --experiment {input.experiment} --lane {input.lane} --data {params.data}"
             " --datasets {params.datasets} --host {params.host} --store results/store --out {params.out}"

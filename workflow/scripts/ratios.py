@@ -174,8 +174,8 @@ def peers(race, reference, scope, threads):
 
 
 def _of_other_objectives(race):
-    """Ids of the race's tools that optimise something else than its penalties, as far as their adapters or answers tell:
-    on few pairs, or alike ones, edit distance may happen to find all optima."""
+    """Ids of the race's tools that optimise something else than its penalties, as their adapters or answers tell: on
+    few pairs, or alike ones, edit distance may happen to find all optima."""
     known, penalties = aligners.load(), _penalties(race.rows[0])
     found = {tool_id(row) for row in race.rows if row["recall_affine"] is not None and row["recall_affine"] < 1}
     tools = {tool_id(row): row["scope"] for row in race.rows if tool_id(row) in known}

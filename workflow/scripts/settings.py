@@ -107,9 +107,20 @@ class Settings:
             found.update({str(own.relative_to(ROOT) if own.is_relative_to(ROOT) else own), *adapter.sources})
         return sorted(found)
 
-    def tool_hashes(self, experiment):
-        """The source hashes that key the samples of the experiment's tools, as text."""
-        return " ".join(f"{adapter.id}={adapter.source_hash()}" for adapter in self._adapters(experiment))
+    def tool_versions(self, experiment):
+        """What keys the samples of the experiment's tools, as text: their source hashes, and versions, or why they are
+        missing, on the machine that plans the run."""
+        return "\n".join(
+            f"{adapter.id} {adapter.source_hash()} {self._version(adapter)}" for adapter in self._adapters(experiment)
+        )
+
+    def _version(self, adapter):
+        if adapter.device == "cuda":  # to ask it would be to use the GPU
+            return "on a GPU" if self.gpu else "no GPU"
+        try:
+            return adapter.version()
+        except aligners.ToolMissing as why:
+            return str(why)
 
     def _adapters(self, experiment):
         known = aligners.load()
