@@ -110,6 +110,11 @@ def test_the_gpu_of_the_host(tmp_path, card, gpu):
     assert set(collect(tmp_path, tmp_path / "none")["gpu"]) == {gpu}
 
 
+def test_a_reason_of_several_lines_is_one(tmp_path):
+    write_race(tmp_path, "thesis_tab1", changes={"status": "crashed", "reason": "RuntimeError: a\n  b\n"})
+    assert set(collect(tmp_path, tmp_path / "none")["reason"]) == {"RuntimeError: a b"}
+
+
 def test_no_races_have_every_column(tmp_path):
     write_race(tmp_path / "some", "thesis_tab1")
     some = collect(tmp_path / "some", tmp_path / "none")

@@ -59,6 +59,7 @@ def cells_of(path, hashes):
     rows = []
     for _, cell in frame.groupby(list(_CELL), dropna=False, sort=False):
         row = cell.iloc[0].drop(list(_BY_ROUND)).to_dict()
+        row["reason"] = " ".join((row["reason"] or "").split())  # a tool may say it in lines, and notes are one each
         times = cell["value_s"].dropna().to_numpy()
         median, low, high = median_interval(times) if len(times) else (None, None, None)
         row |= {"rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high}
