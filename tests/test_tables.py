@@ -195,6 +195,15 @@ def test_of_two_runs_of_one_race_the_newest_is_shown(make):
         assert float(cell["time_measured_s"]) == 1.0
 
 
+def test_a_cell_that_only_a_race_has_which_is_not_shown_says_so(make):
+    shown = measurement(pairs_total=10**6, race_id="large", lane="lite")
+    other = measurement(tool="rapidfuzz", pairs_total=10**4, race_id="small")
+    told = cells(make("thesis_tab1", [shown, other]), source="here", scope="cigar", dataset="uniform_150_e5")
+    status = {cell["row"]: cell["status"] for cell in told}
+    assert status["RapidFuzz"] == "not in this race: in a race of lane kick alone, which is not the one shown"
+    assert status["Edlib"] == "ok" and status["BPM"].startswith("not in this lane")
+
+
 def test_a_peer_that_is_not_installed_says_so(make):
     place = {"experiment": "thesis_tab8", "dataset": "uniform_150_e5", "scope": "cigar"}
     absent = measurement(tool="seqan", variant="", pairs=0, rounds=0, status="not_installed", reason="no headers",

@@ -86,7 +86,7 @@ def verification(measurements):
             f"{_tool(m)} on {m['dataset']} ({unverified_text(m)})" for m in timed if unverified_text(m)
         ),
         "wrong": sorted(set(wrong)),
-        "refused": [f"{what}, {n} pairs" for what, n in sorted(refused.items())],
+        "refused": [f"{what}, {counted(n, 'pair')}" for what, n in sorted(refused.items())],
         "stale": sorted({_tool(m) for m in timed if m["stale"]}),
     }
 

@@ -169,11 +169,21 @@ def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment,
             if records:
                 cells.append(_measured(column, records, layout))
             else:
-                short, reason = _why_missing(layout, row, column, source, has_gpu, experiment, lane)
+                short, reason = _of_a_race_not_shown(row, count, column, of_host) or _why_missing(
+                    layout, row, column, source, has_gpu, experiment, lane
+                )
                 cells.append(Cell(column, short=short, reason=reason))
         lanes = tuple(sorted({c.record["lane"] for c in cells if c.record}))
         lines.append(Line(row, source, host, count, cells, lanes))
     return lines
+
+
+def _of_a_race_not_shown(row, threads, column, of_host):
+    """(a few words, a sentence) on a cell that only a race has which is not the one shown, or None."""
+    for m in of_host:
+        if (row_tool(m), m["scope"], m["threads"], m["dataset"]) == (row.tool, row.scope, threads, column.dataset):
+            return "not in this race", f"in a race of lane {m['lane']} alone, which is not the one shown"
+    return None
 
 
 def _measured(column, records, layout):
