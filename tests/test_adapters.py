@@ -255,6 +255,33 @@ def test_two_tools_of_one_name_are_refused(monkeypatch, tmp_path):
         aligners.load()
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def (", r"cannot be loaded \(SyntaxError: "),
+        ("import absent_module", "cannot be loaded"),
+        ("", "has no function"),
+    ],
+)
+def test_a_further_file_that_is_no_adapter_is_one_message(monkeypatch, tmp_path, content, said):
+    (tmp_path / "mine.py").write_text(content)
+    monkeypatch.setenv(aligners.EXTRA_VARIABLE, str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(ToolConfigError, match=f"mine.py: {said}"):
+            aligners.load()
+
+
+def test_files_of_one_name_in_two_further_folders_are_two(monkeypatch, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(
+            "from workflow.aligners import Adapter\n"
+            f"class Mine(Adapter):\n    tool = '{name}'\ndef adapters():\n    return [Mine()]\n"
+        )
+    monkeypatch.setenv(aligners.EXTRA_VARIABLE, f"{tmp_path / 'one'}{os.pathsep}{tmp_path / 'two'}")
+    assert {"one", "two"} <= set(aligners.load())
+
+
 def test_a_further_folder_that_is_none_is_refused(monkeypatch, tmp_path):
     (tmp_path / "file.py").touch()
     for folder in (tmp_path / "none", tmp_path / "file.py"):

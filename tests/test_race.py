@@ -91,6 +91,12 @@ def test_a_tool_that_does_not_start_is_waited_for_once(arena, tmp_path, monkeypa
     assert len(set((tmp_path / "stuck").read_text().split())) == 1
 
 
+def test_a_tool_that_hangs_in_its_first_call_has_the_lanes_time(arena):
+    frame, _, _ = arena(["honest", "stuck"], scopes=["score"], timeout=3)
+    (row,) = cell(frame, "stuck", "score").to_dict("records")
+    assert row["status"] == "timeout" and "within 3 s" in row["reason"]
+
+
 def test_each_block_and_all_cores_have_a_twin(arena):
     tools = ["honest", "absent-on-gpu", "on-gpu:b", "on-gpu"]
     frame, card, _ = arena(tools, threads=(1, "all"))

@@ -1,6 +1,7 @@
 """Tables: every value in its cell, nothing empty, the tidy file as promised."""
 
 import importlib
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -193,6 +194,17 @@ def test_of_two_runs_of_one_race_the_newest_is_shown(make):
     for rows in (runs, runs[::-1]):
         (cell,) = cells(make("thesis_tab1", rows), source="here", row="Edlib", scope="cigar", dataset="uniform_150_e5")
         assert float(cell["time_measured_s"]) == 1.0
+
+
+def test_a_scope_that_the_lane_narrows_away_is_not_in_it(make, tmp_path):
+    lane = yaml.safe_load((ROOT / "config/lanes/kick.yaml").read_text())
+    lane["narrow"]["thesis_tab1"]["scopes"] = ["score"]
+    (tmp_path / "narrow.yaml").write_text(yaml.safe_dump(lane))
+    narrow = os.path.relpath(tmp_path / "narrow", "config/lanes")
+    told = cells(make("thesis_tab1", [], lane=narrow), source="here", row="Edlib", dataset="uniform_150_e5")
+    status = {cell["scope"]: cell["status"] for cell in told}
+    assert status["cigar"] == "not in this lane: lane kick does not race scope cigar"
+    assert status["score"].startswith("no sample yet")
 
 
 def test_a_cell_that_only_a_race_has_which_is_not_shown_says_so(make):

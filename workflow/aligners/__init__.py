@@ -156,9 +156,16 @@ def adapter_files():
 def _module(path):
     if path.parent == Path(__file__).parent:
         return importlib.import_module(f"{__name__}.{path.stem}")
-    name = f"{__name__}.extra_{path.stem}"
+    path = path.resolve()
+    name = f"{__name__}.extra_{hashlib.sha256(str(path.parent).encode()).hexdigest()[:8]}_{path.stem}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # it is a user's file: anything may be wrong with it
+            del sys.modules[name]
+            raise ToolConfigError(f"{path}: cannot be loaded ({type(error).__name__}: {error})") from None
+    if not hasattr(sys.modules[name], "adapters"):
+        raise ToolConfigError(f"{path}: has no function adapters(), which gives a list of its tools")
     return sys.modules[name]

@@ -172,6 +172,10 @@ class Conductor:
         processes = max(self._processes(tool, most[tool]) for tool in tools)
         return Worker(self.adapters[tools[0]].device, processes, max(most.values()) // processes)
 
+    def _patience_s(self, tool):
+        """Seconds for the first call of a tool: only our own compile in it."""
+        return PATIENCE_S if tool.startswith("wavebench") else min(PATIENCE_S, self.plan.timeout_seconds)
+
     def _warm_up(self, worker, tool, twin, path):
         """Have a worker make the first call of a tool. One that could not is not asked again for another cell of that
         data set: each try may take all of the patience. Raises WorkerFailed."""
@@ -179,7 +183,7 @@ class Conductor:
         if failed_on == path:
             raise failure
         try:
-            took = self._asked(worker, PATIENCE_S, "warm_up", tool, self.supported_jobs(tool), path)
+            took = self._asked(worker, self._patience_s(tool), "warm_up", tool, self.supported_jobs(tool), path)
         except WorkerFailed as failure:
             self.unstarted[(tool, twin)] = path, failure
             raise

@@ -13,9 +13,9 @@ rule collect:
     params:
         host=HOST,
     shell:
-        "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
+        "logged {log} python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
         " --host {params.host}"
-        " --experiment {wildcards.experiment} --out {output} 2> {log}"
+        " --experiment {wildcards.experiment} --out {output}"
 
 
 rule collect_all:
@@ -29,6 +29,6 @@ rule collect_all:
     params:
         host=HOST,
     shell:
-        "python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
+        "logged {log} python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
         " --host {params.host}"
-        " --out {output} 2> {log}"
+        " --out {output}"

@@ -37,8 +37,11 @@ SETTINGS = checked(settings.load, dict(config))
 
 # Jobs run `python`: the one that runs Snakemake, whatever the caller's PATH says. Snakemake's own strict mode is off
 # once there is a prefix, so that it is part of this one.
+# logged LOG COMMAND...: what the command says goes to its log, and to the terminal, too, where it fails: `make reproduce`
+# keeps Snakemake from showing the logs of failed jobs.
 shell.prefix(
     f'set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:"$PATH"; '
+    'logged() {{ local log=$1; shift; "$@" 2> "$log" || {{ cat "$log" >&2; exit 1; }}; }}; '
 )
 
 LANE = SETTINGS.lane["name"]

@@ -20,7 +20,7 @@ rule computed_figure:
         caption=lambda wildcards: caption(wildcards.figure),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.{wildcards.figure} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.{wildcards.figure} --out {params.out}"
 
 
 # Speed-up of our aligners over each tool, a panel per host: from the samples, as collected rows hold no rounds.
@@ -44,8 +44,8 @@ rule thesis_fig10:
         caption=caption("thesis_fig10"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig10 {input.samples:q} --paper {input.paper}"
-        " --real-data {input.real_data} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.thesis_fig10 {input.samples:q} --paper {input.paper}"
+        " --real-data {input.real_data} --out {params.out}"
 
 
 # Copies, kernels and total time against the nominal errors: sums taken round by round, so from the samples.
@@ -68,8 +68,8 @@ rule thesis_fig7:
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.thesis_fig7 {input.samples:q} --host {params.host}"
-        " --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.thesis_fig7 {input.samples:q} --host {params.host}"
+        " --out {params.out}"
 
 
 # Our CPU kernels over the fastest native peer of each cell: ratios taken round by round, so from the samples.
@@ -96,8 +96,8 @@ rule cpu_ratio_figure:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
-        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out}"
 
 
 # The other figures of the CPU page, from the samples of the same races.
@@ -127,5 +127,5 @@ rule cpu_figure:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.{wildcards.figure} {input.samples:q} {params.configs}"
-        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.{wildcards.figure} {input.samples:q} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out}"

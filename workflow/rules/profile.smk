@@ -26,8 +26,8 @@ if CAN_PROFILE:
         params:
             host=HOST,
         shell:
-            "python -m workflow.profile {wildcards.kind} --data results/data/profile --host {params.host}"
-            " --out {output} 2> {log}"
+            "logged {log} python -m workflow.profile {wildcards.kind} --data results/data/profile --host {params.host}"
+            " --out {output}"
 
 
 # Metrics of the papers' kernels beside the papers' own.
@@ -57,8 +57,8 @@ rule kernel_table:
         sources=lambda wildcards: watched.source_hashes("kernels"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.{wildcards.table} {input.profiles} --paper {input.paper}"
-        " --host {params.host} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.tables.{wildcards.table} {input.profiles} --paper {input.paper}"
+        " --host {params.host} --out {params.out}"
 
 
 # When copies and kernels of a call ran; how busy the GPU was.
@@ -88,8 +88,8 @@ rule profile_figure:
         sources=lambda wildcards: watched.source_hashes(PROFILE_OF[wildcards.figure]),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.figures.{wildcards.figure} {input.profiles} --host {params.host}"
-        " --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.figures.{wildcards.figure} {input.profiles} --host {params.host}"
+        " --out {params.out}"
 
 
 ruleorder: profile_figure > computed_figure

@@ -21,6 +21,6 @@ rule report:
         tables=[f"--table {id_}" for id_ in SETTINGS.config["tables"]],
         figures=[f"--figure {id_}" for id_ in SETTINGS.config["figures"]],
     shell:
-        "python -m workflow.report.render --tables results/tables --figures results/figures"
+        "logged {log} python -m workflow.report.render --tables results/tables --figures results/figures"
         " {params.tables} {params.figures} --collected {input.measurements} --samples results/samples --recorded results/recorded"
-        " --aliases {input.aliases} --out {output} 2> {log}"
+        " --aliases {input.aliases} --out {output}"

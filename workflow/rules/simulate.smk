@@ -12,7 +12,7 @@ rule simulate:
     params:
         arguments=lambda wildcards: SETTINGS.simulator_arguments(wildcards.dataset),
     shell:
-        "python -m simulators {params.arguments} --threads {threads} -o {output} 2> {log}"
+        "logged {log} python -m simulators {params.arguments} --threads {threads} -o {output}"
 
 
 rule map:
@@ -24,6 +24,8 @@ rule map:
         report=f"{DATA}/real_{{name}}.json",
     log:
         f"results/logs/map/{LANE}/{{name}}.log",
+    # Reads that do not fit their row are told before an hour of races.
+    priority: 1
     threads: workflow.cores
     params:
         row=lambda wildcards: SETTINGS.real_fields(wildcards.name),
@@ -31,7 +33,8 @@ rule map:
         seed=SETTINGS.config["seed"],
     shell:
         """
-        exec 2>{log}
+        exec 3>&2 2>{log}
+        trap '[ $? -eq 0 ] || cat {log} >&3' EXIT
         reads=$(python -m workflow.scripts.fetch {params.row[reads]:q} --sha256={params.row[reads_sha256]:q})
         reference=$(python -m workflow.scripts.fetch {params.row[reference]:q} \
             --sha256={params.row[reference_sha256]:q})

@@ -38,9 +38,9 @@ rule measured_table:
         unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.{wildcards.table} {input.races:q} --measurements {input.measurements}"
+        "logged {log} python -m workflow.scripts.tables.{wildcards.table} {input.races:q} --measurements {input.measurements}"
         " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
-        " --real-data {input.real_data} --unmapped={params.unmapped:q} --out {params.out} 2> {log}"
+        " --real-data {input.real_data} --unmapped={params.unmapped:q} --out {params.out}"
 
 
 # Properties of the GPUs of every host with a race of table 1, from the races' host cards.
@@ -66,8 +66,8 @@ rule thesis_tab2:
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab2 {input.samples:q} --paper {input.paper}"
-        " --gpus {input.gpus} --host {params.host} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.tables.thesis_tab2 {input.samples:q} --paper {input.paper}"
+        " --gpus {input.gpus} --host {params.host} --out {params.out}"
 
 
 # eWFA-GPU's design on every device that has raced table 1, beside the thesis' devices.
@@ -96,9 +96,9 @@ rule thesis_tab3:
         peers=[f"--peer={path}" for path in PEERS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab3 {input.races:q} --measurements {input.measurements}"
+        "logged {log} python -m workflow.scripts.tables.thesis_tab3 {input.races:q} --measurements {input.measurements}"
         " --paper {input.paper} {params.peers} --config {input.experiment} --lane {input.lane}"
-        " --out {params.out} 2> {log}"
+        " --out {params.out}"
 
 
 # Threads per block of eWFA-GPU's design: without the paper's numbers, which are lost.
@@ -123,8 +123,8 @@ rule ewfa_tab4:
     params:
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.ewfa_tab4 --measurements {input.measurements}"
-        " --config {input.experiment} --lane {input.lane} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.tables.ewfa_tab4 --measurements {input.measurements}"
+        " --config {input.experiment} --lane {input.lane} --out {params.out}"
 
 
 # The best rates over table 1's data sets, beside those of the literature.
@@ -150,8 +150,8 @@ rule thesis_tab6:
     params:
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab6 --measurements {input.measurements} --paper {input.paper}"
-        " --config {input.experiment} --lane {input.lane} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.tables.thesis_tab6 --measurements {input.measurements} --paper {input.paper}"
+        " --config {input.experiment} --lane {input.lane} --out {params.out}"
 
 
 # The data sets of the six technologies, as they are in use.
@@ -180,9 +180,9 @@ rule thesis_tab7:
         unmapped=SETTINGS.unmapped,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.thesis_tab7 {input.recorded} --data {params.data} --paper {input.paper}"
+        "logged {log} python -m workflow.scripts.tables.thesis_tab7 {input.recorded} --data {params.data} --paper {input.paper}"
         " --lane {input.lane} --real-data {input.real_data} --unmapped={params.unmapped:q}"
-        " --out {params.out} 2> {log}"
+        " --out {params.out}"
 
 
 # Our CPU kernels over the fastest native peer, from the races of edit distance and of gap-affine alignment.
@@ -210,5 +210,5 @@ rule cpu_ratio:
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
-        "python -m workflow.scripts.tables.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
-        " --lane {input.lane} --host {params.host} --out {params.out} 2> {log}"
+        "logged {log} python -m workflow.scripts.tables.cpu_ratio {input.samples:q} --targets {input.targets} {params.configs}"
+        " --lane {input.lane} --host {params.host} --out {params.out}"

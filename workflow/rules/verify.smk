@@ -13,4 +13,4 @@ rule verify:
     log:
         f"results/logs/verify/{LANE}/{HOST}.log",
     shell:
-        "python -m workflow.scripts.verify_ledger --races {input.samples:q} --out {output} 2> {log}"
+        "logged {log} python -m workflow.scripts.verify_ledger --races {input.samples:q} --out {output}"

@@ -241,6 +241,8 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
         return "not raced yet", f"no race asks for scope {row.scope} yet"
     if row.tool in lane.get("narrow", {}).get(layout.id, {}).get("without", ()) and source == "here":
         return "not in this lane", f"lane {lane['name']} does not race this tool"
+    if row.scope not in lane.get("narrow", {}).get(layout.id, {}).get("scopes", [row.scope]) and source == "here":
+        return "not in this lane", f"lane {lane['name']} does not race scope {row.scope}"
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
     real = column.dataset.startswith("real_")
