@@ -110,6 +110,11 @@ def test_the_gpu_of_the_host(tmp_path, card, gpu):
     assert set(collect(tmp_path, tmp_path / "none")["gpu"]) == {gpu}
 
 
+def test_without_a_race_the_ledger_is_empty():
+    told = ledger([])
+    assert told.empty and {"tool", "recall_native", "broken"} <= set(told)
+
+
 def test_a_reason_of_several_lines_is_one(tmp_path):
     write_race(tmp_path, "thesis_tab1", changes={"status": "crashed", "reason": "RuntimeError: a\n  b\n"})
     assert set(collect(tmp_path, tmp_path / "none")["reason"]) == {"RuntimeError: a b"}

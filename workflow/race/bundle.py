@@ -3,16 +3,13 @@
 import io
 import json
 import os
-import re
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from workflow.profile import layout
+from workflow.race.host import is_name
 from workflow.race.samples import SamplesError
 from workflow.race.samples import read as read_race
-
-#: What a host, a lane, an experiment and a data set are named by: the rules hand paths to a shell.
-PLAIN = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 
 
 class BundleError(ValueError):
@@ -98,7 +95,7 @@ def _content(bundle):
 
 def _check(bundle, name, data):
     parts = PurePosixPath(name).parts
-    plain = all(re.fullmatch(PLAIN, part) for part in parts)
+    plain = all(map(is_name, parts))
     kind = parts[-1].removesuffix(".json")
     if len(parts) == 4 and plain and name.endswith(".parquet"):
         _check_race(f"{bundle}: {name}", parts, data)

@@ -49,11 +49,16 @@ def gpus():
     return [dict(zip(("name", "driver", "memory_mib", "clock_mhz"), row, strict=False)) for row in rows]
 
 
+def is_name(value):
+    """Whether a value names a host, a lane, an experiment or a data set: paths of such go to a shell as they are."""
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", value) is not None
+
+
 def chosen_id(given):
     """The id given on the command line as --host; without one, None, this host's. Raises HostError."""
     if given is None:
         return host_id()
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", given):
+    if not is_name(given):
         raise HostError(f"--host {given!r}: must be a name of letters, digits, '_', '.' and '-'")
     return given
 

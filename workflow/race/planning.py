@@ -5,12 +5,11 @@ the race uses it.
 """
 
 import math
-import re
 
 from wfa_kernels import Affine, Edit, PenaltyError
 from workflow import strict_yaml
 from workflow.race.cells import Plan
-from workflow.race.host import usable_cores
+from workflow.race.host import is_name, usable_cores
 
 
 class EngineError(ValueError):
@@ -26,10 +25,6 @@ def load_yaml(path):
     if not isinstance(content, dict):
         raise EngineError(f"{path}: must hold a mapping of keys")
     return content
-
-
-def _is_name(value):
-    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", value) is not None
 
 
 def _is_list_of(allowed):
@@ -74,14 +69,14 @@ _LEFT_OUT = {
     "without": (_are_names, "a list of ids of tools"),
 }
 _EXPERIMENT = {
-    "id": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
+    "id": (is_name, "a name of letters, digits, '_', '.' and '-'"),
     "penalties": (lambda value: True, ""),
     **_NARROWED,
     "tools": (_are_names, "a list of ids of tools"),
     "twin": (lambda value: isinstance(value, str), "the id of a tool"),
 }
 _LANE = {
-    "name": (_is_name, "a name of letters, digits, '_', '.' and '-'"),
+    "name": (is_name, "a name of letters, digits, '_', '.' and '-'"),
     "rounds": (_are_rounds, "{min, max}, whole numbers, 5 <= min <= max"),
     "round_seconds": (_is_seconds, "a number of seconds > 0"),
     "race_seconds": (_is_seconds, "a number of seconds > 0"),

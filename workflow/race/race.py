@@ -32,8 +32,8 @@ FURTHER_ROUNDS = 2
 #: Rounds that finding the sizes takes, before it is known what fits: 126 to 160 s at slices of 1 s (thesis Tab 1, 55
 #: cells on the CPU of an H200 host with 16 cores), of which a round takes 50 by PACE.
 SIZES_ROUNDS = 2.5
-#: Seconds of a run on the CPU below which another follows, and counts: what lies cold, as other tools ran in between,
-#: is a good part of so short a run.
+#: Seconds of a run on the CPU below which another follows, and counts: the first brings back what other tools' runs
+#: have displaced.
 COLD_S = 0.01
 #: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
 #: be all that its time tells. A race that is then too long is.

@@ -108,9 +108,7 @@ def render(pages, drawings, measurements, races, aliases):
     races: ratios.read() of the race files. aliases: {id: id}.
     """
     here = {m["host"] for m in measurements if m["source"] == "here"}
-    told_apart = races
-    for host in here:
-        told_apart = ratios.apart(told_apart, host)
+    told_apart = ratios.apart(races, here)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,

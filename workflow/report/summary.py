@@ -11,10 +11,9 @@ from workflow.scripts.format_numbers import percent, short_commit, significant
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
+from workflow.scripts.table_build import CELL_TIMES
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
-#: How the time of a cell is named; a further quantity of its runs, such as its kernels' time, has the same answers.
-END_TO_END = "time_end_to_end"
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 
 
@@ -65,8 +64,11 @@ def _gpu_text(gpu):
 
 
 def verification(measurements):
-    """Verdict on every timed cell of our tables: counts, and the names of the tools that broke their promise."""
-    main = [m for m in measurements if m["main"] and m["quantity"].startswith(END_TO_END)]
+    """Verdict on every timed cell of our tables: counts, and the names of the tools that broke their promise.
+
+    A further quantity of a run, such as its kernels' time, is no cell of its own: it has the answers of the run.
+    """
+    main = [m for m in measurements if m["main"] and m["quantity"] in CELL_TIMES]
     timed = [m for m in main if m["status"] == "ok" and m["median_s"] is not None]
     judged = [m for m in timed if m["recall_native"] is not None]
     wrong = [

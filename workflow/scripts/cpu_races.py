@@ -152,6 +152,6 @@ def read(files, configs, lane, host):
 
 def page(races, experiments, lane, here):
     """The Page of ratios.read()'s races: of several of a host, experiment and data set the one that tables show."""
-    races = ratios.shown(ratios.apart(races, here))
+    races = ratios.shown(ratios.apart(races, {here}))
     kept = {(race.host, race.rows[0]["experiment"], race.dataset): race for race in races}
     return Page(kept, experiments, lane, here)

@@ -110,10 +110,13 @@ def is_recorded(path, row):
 
 
 def apart(races, here):
-    """The races, those that were recorded on a machine of this host's id under another name than its own: they are not
-    what was measured here."""
-    another = f"{here} (another run)"
-    return [replace(race, named=another) if race.recorded and race.host == here else race for race in races]
+    """The races, those that were recorded on a machine of one of these ids, this host's, under another name than its
+    own: they are not what was measured here."""
+
+    def named(race):
+        return f"{race.host} (another run)" if race.recorded and race.host in here else ""
+
+    return [replace(race, named=named(race)) for race in races]
 
 
 def shown(races):

@@ -6,6 +6,7 @@ measurements in it. Nothing is measured here and no cell is left empty: a cell w
 
 from dataclasses import replace
 
+from workflow.race import planning
 from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_identity, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
@@ -239,9 +240,10 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
         return "no GPU", "not measured on a host without one"
     if row.scope not in experiment["scopes"]:
         return "not raced yet", f"no race asks for scope {row.scope} yet"
-    if row.tool in lane.get("narrow", {}).get(layout.id, {}).get("without", ()) and source == "here":
+    asked = planning.narrowed(experiment, lane)
+    if row.tool not in asked["tools"] and source == "here":
         return "not in this lane", f"lane {lane['name']} does not race this tool"
-    if row.scope not in lane.get("narrow", {}).get(layout.id, {}).get("scopes", [row.scope]) and source == "here":
+    if row.scope not in asked["scopes"] and source == "here":
         return "not in this lane", f"lane {lane['name']} does not race scope {row.scope}"
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
@@ -252,7 +254,6 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
         return "not mapped", layout.unmapped
     if not real and not layout.unmapped and column.real_here:
         return "real reads instead", "real reads of this technology are raced here in its place"
-    narrowed = lane.get("narrow", {}).get(layout.id, {}).get("datasets", lane["pairs"])
-    if not real and (column.dataset not in lane["pairs"] or column.dataset not in narrowed):
+    if not real and (column.dataset not in lane["pairs"] or column.dataset not in asked["datasets"]):
         return "not in this lane", f"the data set is not in lane {lane['name']}"
     return "no sample yet", f"lane {lane['name']} has not measured this cell yet"

@@ -26,8 +26,8 @@ def ledger(paths):
     A further quantity of a run, such as its kernels' time, is no cell of its own: it has the answers of the run.
     Raises samples.SamplesError.
     """
-    frames = [samples.SCHEMA.empty_table().to_pandas(), *(samples.read(path)[0].to_pandas() for path in paths)]
-    rows = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
+    frames = [samples.read(path)[0].to_pandas() for path in paths] or [samples.SCHEMA.empty_table().to_pandas()]
+    rows = pd.concat(frames, ignore_index=True)
     rows = rows[~rows["twin"]].drop_duplicates(list(_CELL))
     further = (rows["status"] == "ok") & rows["failing_pairs"].isna()  # they stand in a cell's first row alone
     rows = rows.loc[~further, list(_COLUMNS)]

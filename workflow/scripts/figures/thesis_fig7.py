@@ -172,7 +172,7 @@ def _notes(races):
 @click.option("--out", required=True, help="Path without suffix: .svg and .png are written.")
 def main(races, host, out):
     """Draw the figure from RACES, recorded race files too."""
-    plotting.draw_and_save(lambda: draw(ratios.apart(ratios.read(races), host), host), out)
+    plotting.draw_and_save(lambda: draw(ratios.apart(ratios.read(races), {host}), host), out)
 
 
 if __name__ == "__main__":
