@@ -91,6 +91,18 @@ def test_shortened_slices_are_told(tmp_path, ran, told):
     assert told in note and bool(told) == bool(note)
 
 
+@pytest.mark.parametrize(
+    ("lane_s", "told"), [(0.06, ""), (0.1, ""), (2, "slices of 0.1 s, their lane's then, which has 2 s now")]
+)
+def test_slices_of_a_lane_that_gives_more_since_are_told(tmp_path, monkeypatch, lane_s, told):
+    monkeypatch.setattr("workflow.scripts.collect.LANES", tmp_path / "lanes")
+    (tmp_path / "lanes").mkdir()
+    (tmp_path / "lanes/kick.yaml").write_text(f"name: kick\nround_seconds: {lane_s}\n")
+    write_race(tmp_path, "thesis_tab1", **NOW, round_seconds={"cpu": 0.1}, plan={"round_seconds": "0.1"})
+    (note,) = set(collect(tmp_path, tmp_path / "none")["slices_note"])
+    assert told in note and bool(told) == bool(note)
+
+
 @pytest.mark.parametrize("later", [0, 1])
 def test_recorded_races_of_an_older_procedure_are_marked(monkeypatch, later):
     monkeypatch.setattr(provenance, "PROCEDURE", provenance.PROCEDURE + later)

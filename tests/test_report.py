@@ -189,27 +189,32 @@ def test_races_measured_in_an_older_way_are_told_by_host_and_change(tmp_path, re
     assert "slower on 0 of 1 data set; some measured in an older way ." in words
 
 
-def test_a_card_tells_the_measured_bandwidth():
-    gb_s = {"h2d_pinned": 55.5, "d2h_pinned": 55.4, "h2d_pageable": 10.7, "d2h_pageable": 19.5}
-    card = {"cpu": "Some CPU", "gpus": [{"name": "Some GPU", "driver": "1"}], "pcie_gb_s": gb_s}
-    assert summary.card_text(card) == ("Some CPU, Some GPU (driver 1), pinned copies at 55.5 GB/s in and 55.4 out")
+def test_a_card_tells_the_bandwidths_measured_beside_all_races():
+    copies = [{"h2d_pinned": inward, "d2h_pinned": 55.4, "h2d_pageable": 10.7} for inward in (55.51, 48.72, 52.3)]
+    card = {"cpu": "Some CPU", "gpus": [{"name": "Some GPU", "driver": "1"}], "pcie_gb_s": copies[0]}
+    told = "pinned copies at 48.7 to 55.5 GB/s in and 55.4 out, as measured beside its races"
+    assert summary.card_text(card, copies) == f"Some CPU, Some GPU (driver 1), {told}"
 
 
 def test_a_card_tells_the_clocks():
     gpu = {"name": "Some GPU", "driver": "1", "clock_mhz": "1980"}
     card = {"cpu": "Some CPU", "cores": 16, "clock_mhz": 2100, "gpus": [gpu]}
-    assert summary.card_text(card) == "Some CPU, 16 cores, 2100 MHz, Some GPU (driver 1, up to 1980 MHz)"
+    assert summary.card_text(card, []) == "Some CPU, 16 cores, 2100 MHz, Some GPU (driver 1, up to 1980 MHz)"
+
+
+def copies(inward):
+    return {"pcie_gb_s": {"h2d_pinned": inward, "d2h_pinned": 55.4}}
 
 
 def test_of_a_hosts_cards_the_newest_with_what_was_measured_is_shown(tmp_path):
-    measured = {"pcie_gb_s": {"h2d_pinned": 55.5, "d2h_pinned": 55.4}}
-    cards = {"02": {"cpu": "Old"} | measured, "03": {"cpu": "Shown"} | measured, "04": {"cpu": "Newest"}}
+    cards = {"02": {"cpu": "Old"} | copies(50.0), "03": {"cpu": "Shown"} | copies(55.5), "04": {"cpu": "Newest"}}
     for day, card in cards.items():
         rows = two_tools(race_id=day, time_utc=f"2026-01-{day}T00:00:00Z")
         samples.write(tmp_path / f"{day}.parquet", rows, CARD | {"host_card": card})
     races = render.ratios.read(sorted(tmp_path.glob("*.parquet"), reverse=True))
     (host,) = summary.hosts([measurement()], races)
-    assert host["card"] == "Shown, pinned copies at 55.5 GB/s in and 55.4 out, no GPU"
+    told = "pinned copies at 50 to 55.5 GB/s in and 55.4 out, as measured beside its races"
+    assert host["card"] == f"Shown, {told}, no GPU"
 
 
 def test_nothing_measured_is_said_plainly():

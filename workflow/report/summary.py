@@ -7,7 +7,7 @@ from statistics import median
 
 from workflow.scripts import table_floor
 from workflow.scripts.doubts import NOISY, twins_too_noisy, unverified_text
-from workflow.scripts.format_numbers import percent, short_commit, significant
+from workflow.scripts.format_numbers import percent, short_commit, significant, spread
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
@@ -21,6 +21,8 @@ def hosts(measurements, races):
     """One dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races."""
     told = [(race.host, race.card.get("host_card") or {}, race.rows[0]["time_utc"] or "") for race in races]
     cards = {host: card for host, card, time_utc in sorted(told, key=lambda one: card_rank(*one[1:]))}
+    copies = {name: [card["pcie_gb_s"] for host, card, _ in told if host == name and card.get("pcie_gb_s")]
+              for name in cards}  # fmt: skip
     found = {}
     for m in measurements:
         host = found.setdefault(
@@ -34,7 +36,7 @@ def hosts(measurements, races):
         {
             "name": name,
             "source": "this host" if source == "here" else "recorded host",
-            "card": card_text(cards.get(name, {})),
+            "card": card_text(cards.get(name, {}), copies.get(name, [])),
             "lanes": sorted(h["lanes"]),
             "commits": sorted(h["commits"]),
             "days": sorted({min(h["times"]), max(h["times"])}),
@@ -44,14 +46,15 @@ def hosts(measurements, races):
     ]
 
 
-def card_text(card):
-    """A host card in a line."""
+def card_text(card, copies):
+    """A host card in a line. copies: pcie_gb_s of the cards of all of its races."""
     told = [card.get("cpu"), f"{card['cores']} cores" if card.get("cores") else None]
     told.append(f"{card['clock_mhz']} MHz" if card.get("clock_mhz") else None)
     told.append(f"{card['memory_gib']} GiB memory" if card.get("memory_gib") else None)
     told += map(_gpu_text, card.get("gpus") or [])
-    if card.get("pcie_gb_s"):
-        told.append("pinned copies at {h2d_pinned:g} GB/s in and {d2h_pinned:g} out".format(**card["pcie_gb_s"]))
+    if copies:
+        inward, outward = (spread([speeds[way] for speeds in copies]) for way in ("h2d_pinned", "d2h_pinned"))
+        told.append(f"pinned copies at {inward} GB/s in and {outward} out, as measured beside its races")
     if card and not card.get("gpus"):
         told.append("no GPU")
     told.append(f"Python {card['python']}, numba {card['numba']}" if card.get("numba") else None)

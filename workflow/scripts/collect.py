@@ -7,14 +7,15 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from workflow.aligners import ToolConfigError
-from workflow.race import samples
+from workflow.aligners import ROOT, ToolConfigError
+from workflow.race import planning, samples
 from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
 from workflow.scripts import out_file
 from workflow.scripts.doubts import race_identity, twins_too_noisy
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
+LANES = ROOT / "config/lanes"
 #: What a cell's rows have in common; the rest of the schema is by round.
 _BY_ROUND = ("round", "value_s")
 _CELL = ("tool", "variant", "threads", "twin", "scope", "quantity", "pairs")
@@ -47,10 +48,11 @@ def race_files(here, recorded, experiment=None):
     return [(path, source) for folder, source in folders for path in sorted(Path(folder).glob(pattern))]
 
 
-def cells_of(path, hashes):
+def cells_of(path, hashes, slices_s):
     """DataFrame of one race's cells.
 
-    hashes: stale.current_hashes(), to mark samples of other sources as stale. Raises samples.SamplesError.
+    hashes: stale.current_hashes(), to mark samples of other sources as stale. slices_s: lane_slices(). Raises
+    samples.SamplesError.
     """
     table, card = samples.read(path)
     if not len(table):
@@ -70,7 +72,7 @@ def cells_of(path, hashes):
     cells["race_valid"] = bool(card.get("valid", True))
     cells["race_even"] = bool(card.get("valid", True)) and not twins_too_noisy(card.get("twins", {}))
     cells["race_note"] = "; ".join(filter(None, [_twins_text(card), older_text(card)]))
-    cells["slices_note"] = _slices_text(card)
+    cells["slices_note"] = _slices_text(card, slices_s.get(frame["lane"].iloc[0], 0))
     cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
     gpus = card.get("host_card", {}).get("gpus") or [{}]
@@ -86,15 +88,28 @@ def _twins_text(card):
     return "twins uneven (" + "; ".join(uneven) + ")" + ", no time to race once more" * (not card.get("rerun", True))
 
 
-def _slices_text(card):
-    """What became of the slices of CPU tools where the fewest rounds of the plan's would not have fit."""
+def lane_slices(folder):
+    """{lane: seconds of a CPU tool's slice}, of the lanes in a folder. Raises planning.EngineError."""
+    lanes = [planning.load_yaml(path) for path in sorted(Path(folder).glob("*.yaml"))]
+    return {lane["name"]: lane["round_seconds"] for lane in lanes}
+
+
+def _slices_text(card, lane_s):
+    """What a reader must know where CPU tools had shorter slices than their lane has (lane_s) or had.
+
+    The fewest rounds would not have fit, or the lane gave less at that time.
+    """
     planned = float(card.get("plan", {}).get("round_seconds", 0))
     ran = card.get("round_seconds", {}).get("cpu", planned)
-    if ran >= planned:
+    if ran < planned:
+        why = f"not the lane's {planned:g} s, for the race to end in time"
+    elif 0 < ran < lane_s:
+        why = f"their lane's then, which has {lane_s:g} s now"
+    else:
         return ""
     return (
-        f"its CPU tools had slices of {ran:g} s, not the lane's {planned:g} s, for the race to end in time: the "
-        "fewer their pairs, the more their times tell of what a call costs besides"
+        f"its CPU tools had slices of {ran:g} s, {why}: the fewer their pairs, the more their times tell of what a "
+        "call costs besides"
     )
 
 
@@ -103,12 +118,12 @@ def collect(here, recorded, experiment=None, host=None):
 
     here, recorded: folders <lane>/<host>/<experiment> and <host>/<lane>/<experiment> of race files. host: id of the
     machine at hand (default: this one's); samples of other machines count as recorded, wherever they lie. Raises
-    samples.SamplesError.
+    samples.SamplesError, planning.EngineError.
     """
-    hashes, host = current_hashes(), chosen_id(host)
+    hashes, slices_s, host = current_hashes(), lane_slices(LANES), chosen_id(host)
     frames = {}
     for path, source in race_files(here, recorded, experiment):
-        cells = cells_of(path, hashes)
+        cells = cells_of(path, hashes, slices_s)
         first = cells.iloc[0]
         source = source if first["host"] == host else "recorded"
         # A race may lie among the samples and be recorded, too: of another machine, or of this one by its owner.
@@ -131,7 +146,7 @@ def main():
     try:
         out_file.prepare(asked.out)
         frame = collect(asked.samples, asked.recorded, asked.experiment, asked.host)
-    except (samples.SamplesError, HostError, ToolConfigError, out_file.OutError) as error:
+    except (samples.SamplesError, planning.EngineError, HostError, ToolConfigError, out_file.OutError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     frame.to_parquet(asked.out, index=False)

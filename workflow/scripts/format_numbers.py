@@ -11,6 +11,11 @@ def significant(value, digits=3):
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}"
 
 
+def spread(values):
+    """``50 to 60``: the least and the most of some numbers, or one where three digits agree."""
+    return " to ".join(dict.fromkeys(f"{value:.3g}" for value in (min(values), max(values))))
+
+
 def percent(fraction):
     """A fraction as per cent, cut (not rounded) so that only 1 reads 100 %."""
     if fraction == 1:

@@ -6,7 +6,7 @@ Where the letters were packed beforehand, what really crosses the wire, each way
 from dataclasses import dataclass, field
 
 from workflow.scripts import gpu_cards
-from workflow.scripts.format_numbers import significant
+from workflow.scripts.format_numbers import significant, spread
 from workflow.scripts.table import Cell, Line, Row
 
 #: Stands for a tool in the rows of a table.
@@ -119,8 +119,5 @@ def notes(lines, known):
 
 
 def _on_hosts(speeds):
-    """``50 to 60 GB/s on h200`` of {host: GB/s}: the least and the most, or one where three digits agree."""
-    return ", ".join(
-        " to ".join(dict.fromkeys(f"{speed:.3g}" for speed in (min(of_host), max(of_host)))) + f" GB/s on {host}"
-        for host, of_host in speeds.items()
-    )
+    """``50 to 60 GB/s on h200, ...`` of {host: [GB/s, ...]}."""
+    return ", ".join(f"{spread(of_host)} GB/s on {host}" for host, of_host in speeds.items())

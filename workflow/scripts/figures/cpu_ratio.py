@@ -6,7 +6,7 @@ The cells are those of the table cpu_ratio: medians of ratios taken round by rou
 import click
 from matplotlib.colors import LogNorm
 
-from workflow.scripts import cpu_ratios, heat_maps, plotting
+from workflow.scripts import cpu_races, cpu_ratios, heat_maps, plotting
 
 #: Diverging, white in the middle, told apart by colour-blind readers: purple where ours is faster, orange where slower.
 LOOK = heat_maps.Look(
@@ -16,7 +16,7 @@ LOOK = heat_maps.Look(
     scale="fastest peer's time / ours, 1 thread",
     notes=(
         "Above 1 ours is faster; ~: the 95 % interval includes 1",
-        "Bold: the whole interval is at least the target",
+        f"Bold: the whole interval is at least the target, of {cpu_races.FEWEST_PAIRS} pairs or more",
     ),
     further="The table cpu_ratio tells the peers, and more of why a ratio is missing",
     nothing="no race with our kernel\nand a peer yet",

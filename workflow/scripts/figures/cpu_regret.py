@@ -20,7 +20,8 @@ LOOK = heat_maps.Look(
     scale="time of what align() picks / of our fastest kernel",
     notes=(
         "Above 1 another kernel of ours was faster, and bold where the whole 95 % interval is; ~: it includes 1. "
-        "Below 1 what align() picks does more than any one kernel, as it can sort pairs out",
+        "Below 1 align() was faster than any one of them; it tells the kernel what errors to expect, and for scores it "
+        "can sort pairs out",
     ),
     further="The table cpu_ratio tells more of why a race is missing",
     nothing="no race with our kernels yet",
