@@ -20,7 +20,7 @@ DEFAULT_MEMORY_LIMIT = 2 * 2**30
 #: Least device memory: the buffers of a batch and of a block of every kernel.
 LEAST_DEVICE_MEMORY = 256 * 2**20
 #: Most threads, and most bytes of memory, that can be asked for.
-MOST = 2**62
+MOST_THREADS, MOST_BYTES = 4096, 2**62
 
 #: (algorithm, penalties) -> stem of the kernel file in cpu/.
 _STEMS = {
@@ -63,7 +63,8 @@ def align(
     (one thread block a pair), to study them, or a PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
     "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by
-    default. memory_limit: bytes of working memory over these threads.
+    default. memory_limit: bytes of working memory over these threads; where a thread's share is too little for bit
+    planes, which of several cheapest alignments is found depends on the threads.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
     heuristic: None, StaticBand(width) or WavefrontReduction(min_length, max_distance), for gap-affine penalties by
@@ -103,6 +104,7 @@ def pin_pairs(pairs):
 
     Raises AlignError where there is no GPU, MemoryError where so much can not be page-locked.
     """
+    _require_batch(pairs)
     _require_gpu()
     from wfa_kernels.cuda import pinned
 
@@ -116,6 +118,7 @@ def pack_pairs(pairs):
     other letters than A, C, G and T are aligned on the CPU. Raises AlignError where there is no GPU to pack them,
     MemoryError where so much can not be page-locked.
     """
+    _require_batch(pairs)
     _require_gpu()
     from wfa_kernels.cuda import pinned
 
@@ -128,6 +131,7 @@ def register_pairs(pairs):
     pairs: PairBatch, a memory-mapped one too, whose file must not change meanwhile. Raises AlignError where there is no
     GPU or its driver refuses to lock that memory; pin_pairs() is then the way.
     """
+    _require_batch(pairs)
     _require_gpu()
     from wfa_kernels.cuda import registered
 
@@ -192,9 +196,13 @@ def release_gpu_memory():
     aligner.release()
 
 
-def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory):
+def _require_batch(pairs):
     if not isinstance(pairs, PairBatch):
         raise AlignError(f"pairs must be a PairBatch, not {type(pairs).__name__}; see PairBatch.from_strings")
+
+
+def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory):
+    _require_batch(pairs)
     if not isinstance(penalties, Edit | Affine):
         raise AlignError(f"penalties must be Edit() or Affine(...), not {penalties!r}")
     for name, value, allowed in (
@@ -204,15 +212,15 @@ def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_
     ):
         if value not in allowed:
             raise AlignError(f"unknown {name} {value!r}; allowed: {', '.join(allowed)}")
-    for name, value, least, optional in (
-        ("threads", threads, 1, True),
-        ("memory_limit", memory_limit, 1, False),
-        ("device_memory", device_memory, LEAST_DEVICE_MEMORY, True),
+    for name, value, least, most, optional in (
+        ("threads", threads, 1, MOST_THREADS, True),
+        ("memory_limit", memory_limit, 1, MOST_BYTES, False),
+        ("device_memory", device_memory, LEAST_DEVICE_MEMORY, MOST_BYTES, True),
     ):
         if value is None and optional:
             continue
-        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= MOST:
-            raise AlignError(f"{name} must be an integer >= {least} and <= {MOST}, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= most:
+            raise AlignError(f"{name} must be an integer >= {least} and <= {most}, not {value!r}")
 
 
 def _design(design, device, affine):

@@ -3,7 +3,8 @@
 Wavefronts cost the square of a pair's score, bit planes its length times its score: clean reads are for the first,
 noisy ones for the second. The errors of a batch are told from how many short words of its patterns stand in the texts
 at nearly the same place. The whole batch goes to one kernel, since of several cheapest alignments the two find
-different ones: so a CIGAR does not depend on how threads share the batch.
+different ones: so a CIGAR does not depend on how threads share the batch, where each thread's memory is enough for bit
+planes.
 """
 
 from dataclasses import dataclass

@@ -6,9 +6,11 @@ count, and let an interrupt in between two of them.
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
+from wfa_kernels.cpu import interrupts
 from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 
@@ -49,15 +51,17 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
 
     kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``;
     ``LINEAR_MEMORY``, where it has one, is a kernel that needs less memory.
-    memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share is tried again
-    alone with all of it, then by LINEAR_MEMORY, and only then OUT_OF_MEMORY. So the kernel that a pair goes to, and
-    with it which of several cheapest alignments is found, does not depend on the threads; but for pairs that bit planes
-    take side by side: those that a thread's share is too little for go to wavefronts.
+    memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share, or not beside
+    those that are taken with it, is tried again alone with all of it, then by LINEAR_MEMORY, and only then
+    OUT_OF_MEMORY. So the kernel that a pair goes to, and with it which of several cheapest alignments is found, does
+    not depend on the threads; but for pairs that bit planes take side by side: those that a thread's share is too
+    little for go to wavefronts.
     progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
     """
     if not len(pairs):
         return _join([kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)])
-    bounds = chunk_bounds(pairs, threads, getattr(kernel, "PAIRS_AT_ONCE", 1)).tolist()
+    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
+    bounds = chunk_bounds(pairs, threads, at_once).tolist()
     ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
     share = memory_limit // max(1, min(threads, len(ranges)))
 
@@ -70,19 +74,15 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
         if progress is not None:
             progress(len(part[0]))
     linear = getattr(kernel, "LINEAR_MEMORY", None)
-    for again, at_once in [(kernel, 1)] * (share < memory_limit) + [(linear, threads), (linear, 1)] * bool(linear):
-        _retry(again, pairs, penalties, scope, at_once, memory_limit, ranges, parts)
+    alone = [(kernel, 1)] * (share < memory_limit or at_once > 1)
+    for again, at_a_time in [*alone, *[(linear, threads), (linear, 1)] * bool(linear)]:
+        _retry(again, pairs, penalties, scope, at_a_time, memory_limit, ranges, parts)
     return _join(parts)
 
 
 def _in_order(work, items, threads):
     if threads == 1 or len(items) == 1:
-        try:
-            yield from map(work, items)
-        except SystemError as error:  # so Numba tells of an interrupt while a kernel runs in the main thread
-            if isinstance(error.__cause__, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise
+        yield from map(partial(interrupts.hold, work), items)
         return
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
         try:

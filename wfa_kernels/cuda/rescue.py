@@ -59,15 +59,16 @@ class Rescue:
         # Memory that is used again: new pages would take longer than what is copied there.
         cigars = self._pool.take(len(result.cigars) + len(new), np.uint32)
         offsets = self._pool.take(len(result.cigar_offsets), np.int64)
-        cigars = _spliced(result.cigars, result.cigar_offsets, rows, new, new_offsets, cigars, offsets)
-        return AlignmentResult(scores, status, cigars, offsets, result.timings, count)
+        _splice(result.cigars, result.cigar_offsets, rows, new, new_offsets, cigars, offsets)
+        return AlignmentResult(scores, status, cigars[: offsets[-1]], offsets, result.timings, count)
 
 
 @njit(nogil=True, cache=True)
-def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
-    """CIGARs with those of the rows, in ascending order, replaced by the new ones: the part of ``out`` that is filled.
+def _splice(cigars, offsets, rows, new, new_offsets, out, out_offsets):
+    """Write CIGARs with those of the rows, in ascending order, replaced by the new ones.
 
-    out: uint32[...] with room for all. out_offsets: int64[pairs + 1], written.
+    out: uint32[...] with room for all. out_offsets: int64[pairs + 1]; their last one is where ``out`` ends. Nothing is
+    given back: Numba would run Python code for it, into which an interrupt could fall (cpu.interrupts).
     """
     out_offsets[0] = offsets[0]
     at, shift = 0, 0
@@ -85,4 +86,3 @@ def _spliced(cigars, offsets, rows, new, new_offsets, out, out_offsets):
         out[out_offsets[row] : out_offsets[row + 1]] = new[new_offsets[at] : new_offsets[at + 1]]
         kept = offsets[row + 1]
     out[out_offsets[-1] - (len(cigars) - kept) :] = cigars[kept:]
-    return out

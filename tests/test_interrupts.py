@@ -1,0 +1,73 @@
+"""Signals while a kernel runs in the main thread: their handlers are called, and Python goes on."""
+
+import ctypes
+import signal
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import njit
+
+from wfa_kernels import Edit, PairBatch
+from wfa_kernels.cpu import interrupts, schedule
+
+_send = ctypes.CDLL(None)["raise"]
+_send.argtypes, _send.restype = [ctypes.c_int], ctypes.c_int
+
+
+@njit
+def _arrays(number):
+    """Arrays as a kernel gives them back, and a signal before."""
+    _send(number)
+    return np.zeros(1, np.int32), np.zeros(1, np.uint8)
+
+
+@pytest.fixture
+def interrupted():
+    """A kernel of one pair during which Ctrl-C is pressed."""
+
+    def align_range(*_):
+        return *_arrays(signal.SIGINT), None, None
+
+    _arrays(signal.SIGURG)  # compiles; without a handler it is ignored
+    return SimpleNamespace(align_range=align_range)
+
+
+def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(interrupted):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        schedule.align_batch(interrupted, PairBatch.from_strings(["A"], ["A"]), Edit(), "score", 1, 10**6)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_handlers_are_called_behind_the_work_in_the_order_of_their_signals():
+    came = []
+    signals = (signal.SIGUSR2, signal.SIGINT, signal.SIGUSR1)
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in signals}
+    try:
+
+        def work(item):
+            for number in signals:
+                signal.raise_signal(number)
+            return item, list(came)
+
+        assert interrupts.hold(work, 7) == (7, []) and came == list(signals)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_what_the_work_raises_is_raised_and_handlers_are_back():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ZeroDivisionError):
+        interrupts.hold(lambda: 1 // 0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_another_thread_than_the_main_one_leaves_signals_alone():
+    told = []
+    thread = threading.Thread(target=lambda: told.append(interrupts.hold(signal.getsignal, signal.SIGINT)))
+    thread.start()
+    thread.join()
+    assert told == [signal.getsignal(signal.SIGINT)]
