@@ -84,6 +84,7 @@ def test_a_pair_past_its_threads_share_gets_the_whole_limit():
     assert refused.refused() == {"out_of_memory": 16} and (refused.scores == NO_SCORE).all()
     assert refused.cigar_strings() == ["*"] * 16
 
+
 def test_one_thread_refuses_no_pair_that_fits_alone():
     rng = np.random.default_rng(1)
     patterns = rng.choice(np.frombuffer(b"ACGT", np.uint8), (40, 3000))
@@ -92,7 +93,6 @@ def test_one_thread_refuses_no_pair_that_fits_alone():
     one, two = (align(pairs, Affine(4, 6, 2), device="cpu", algorithm="bits", threads=threads, memory_limit=40_000)
                 for threads in (1, 2))  # fmt: skip
     assert one.refused() == two.refused() == {} and (one.scores == two.scores).all()
-
 
 
 @pytest.mark.parametrize(

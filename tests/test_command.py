@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -152,15 +153,29 @@ def test_a_file_that_may_be_cut_off_is_a_warning_in_one_line(tmp_path):
     assert line.startswith("warning: ") and "cut.seq: line 2: no line end" in line
 
 
-def test_a_closed_pipe_is_no_error(seq):
-    done = subprocess.run(
-        f"{sys.executable} -m wfa_kernels align {seq} --edit | head -1",
-        shell=True,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "index\tscore\tcigar\tstatus\n" and "Traceback" not in done.stderr
+def test_a_closed_pipe_is_no_error(tmp_path):
+    (tmp_path / "many.seq").write_text(">A\n<C\n" * 200_000)
+    line = f"{sys.executable} -m wfa_kernels align {tmp_path / 'many.seq'} --edit | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("index\tscore\tcigar\tstatus\n0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [("- <&-", "error: standard input is closed"), ("SEQ >&-", "Error: standard output is closed")],
+)
+def test_closed_streams_are_one_message(seq, closed, message):
+    line = f"{sys.executable} -m wfa_kernels align {closed.replace('SEQ', str(seq))} --edit"
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"{message}\n")
+
+
+def test_too_little_memory_is_one_message(monkeypatch, seq, capsys):
+    monkeypatch.setattr(command_line, "align", mock.Mock(side_effect=MemoryError))
+    monkeypatch.setattr(sys, "argv", ["wfa-kernels", "align", str(seq), "--edit"])
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main()
+    assert capsys.readouterr().err.startswith("error: out of memory; a smaller --memory-limit")
 
 
 @pytest.mark.slow

@@ -167,6 +167,7 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
         (gzip.compress(SEQ, mtime=0)[:15], "x.seq: truncated or damaged gzip"),
         (gzip.compress(b"", mtime=0), "x.seq: is empty"),
         (b"ARROW1\0\0", "x.seq: not an Arrow IPC file"),
+        (gzip.compress(b"ARROW1\0\0", mtime=0), "x.seq: an Arrow pair file is read from a plain file, neither gzipped"),
     ],
 )
 def test_bad_single_files(tmp_path, content, message):
@@ -193,6 +194,7 @@ def test_missing_file_and_directory(tmp_path):
         (b"@a\nA\n+\n!\nb\nA\n+\n!\n", "line 5: wrong first character"),
         (b"@a\nA\0G\n+\n!!!\n", "line 2: holds a control byte"),
         (b">a\nAC\n>b\nA\x01\n", "line 4: holds a control byte"),
+        (b">a\rACGT\r>b\rAC\r", "line 1: a carriage return within a header: lines end with LF or CRLF"),
         (b">A\n<A\n", "this is seq, where FASTA or FASTQ is needed"),
         (b"hello\n", "line 1 starts with 'h': not a pair file"),
         (b"", "is empty"),
@@ -230,6 +232,8 @@ def test_writers_refuse_what_they_could_not_read_back(tmp_path):
         write_fasta(batch_of([(b"A", b">A")]), tmp_path / "p.fa", tmp_path / "t.fa")
     with pytest.raises(PairsError, match="cannot be written"):
         write_seq(batch_of(EXPECTED), tmp_path / "missing" / "x.seq")
+    with pytest.raises(PairsError, match="x.seq: pairs must be a PairBatch, not list"):
+        write_seq([("A", "A")], tmp_path / "x.seq")
     assert list(tmp_path.iterdir()) == []
 
 

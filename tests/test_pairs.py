@@ -60,6 +60,8 @@ def test_content_hash_is_of_the_pairs_not_of_the_buffer():
         ("ACG", ["A", "C", "G"], "patterns must be a list of sequences, not one str"),
         (["A", "C", "G"], b"ACG", "texts must be a list of sequences, not one bytes"),
         (["A"], bytearray(b"A"), "texts must be a list of sequences, not one bytearray"),
+        ([None], ["A"], "a pattern is None: sequences are ASCII text or bytes"),
+        (["A"], 5, "texts must be a list of sequences, not 5"),
     ],
 )
 def test_from_strings_refuses(patterns, texts, message):
@@ -73,6 +75,12 @@ def test_a_row_that_is_not_there(row):
     for ask in (made.pair, lambda i: made.take([0, i]), lambda i: made.take(np.array([i]))):
         with pytest.raises(IndexError, match=f"no pair {row} in a batch of 3 pairs"):
             ask(row)
+
+
+@pytest.mark.parametrize("rows", [1, [[0, 1]]])
+def test_rows_are_a_list(rows):
+    with pytest.raises(TypeError, match="rows must be a list of integers, not an array of [02] dimensions"):
+        batch((b"ACGT", b"ACG"), (b"T", b"TT")).take(rows)
 
 
 def test_take_is_the_rows_in_that_order():
@@ -163,8 +171,23 @@ def test_arrow_faults_name_file_and_column(tmp_path):
         table = pa.table(columns) if isinstance(columns, dict) else columns
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        with pytest.raises(PairsError, match=message):
+        with pytest.raises(PairsError, match=f"x.arrow: .*{message}"):
             PairBatch.from_arrow(path)
+
+
+def test_a_damaged_arrow_file_is_one_error_that_names_it(tmp_path):
+    path = tmp_path / "x.arrow"
+    batch((b"ACGT" * 9, b"ACG"), (b"AC", b"T")).to_arrow(path)
+    whole, refused = bytearray(path.read_bytes()), 0
+    for at in range(len(whole)):
+        for bit in (1, 128):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :])
+            try:
+                PairBatch.from_arrow(path)
+            except PairsError as error:
+                refused += 1
+                assert "x.arrow: " in str(error)
+    assert refused > len(whole) // 20
 
 
 def test_an_arrow_file_cut_short(tmp_path):
@@ -197,6 +220,8 @@ def test_unwritable_arrow_is_one_error(tmp_path):
 
 
 def test_metadata_is_text_to_text(tmp_path):
+    with pytest.raises(PairsError, match="metadata holds 'a': 1; it must be str to str"):
+        PairBatch.from_strings(["A"], ["A"], {"a": 1})
     made = PairBatch.from_strings(["A"], ["A"], {"realised": json.dumps({"pairs": 1})})
     made.to_arrow(tmp_path / "x.arrow")
     assert json.loads(PairBatch.from_arrow(tmp_path / "x.arrow").metadata["realised"]) == {"pairs": 1}

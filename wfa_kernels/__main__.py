@@ -19,8 +19,9 @@ from wfa_kernels import (
     WavefrontReduction,
     __version__,
     align,
+    whole_file,
 )
-from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DEVICES, SCOPES
+from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DEVICES, MOST_THREADS, SCOPES
 from wfa_kernels.designs import DESIGNS
 from wfa_kernels.formats import read_pairs
 from wfa_kernels.result import STATUS_NAMES
@@ -81,28 +82,24 @@ def _read(pairs, texts, keep_case):
 
 @contextlib.contextmanager
 def _output(path):
-    """A text file to write to: beside its place, tried before the work, and moved there when it is whole."""
+    """A text file to write to, tried before the work and whole or not there; standard output where path is "-"."""
     if path == "-":
+        if sys.stdout is None:
+            raise click.ClickException("standard output is closed")
         try:
             yield sys.stdout
             sys.stdout.flush()
         except BrokenPipeError:
-            raise
+            _leave_stdout()  # the reader went away (`| head`): not an error
         except OSError as error:
             _leave_stdout()
             raise click.ClickException(f"standard output: cannot be written ({error.strerror})") from None
         return
-    beside = path if os.path.exists(path) and not os.path.isfile(path) else f"{path}.{os.getpid()}.part"
     try:
-        with open(beside, "w", encoding="ascii", newline="\n") as sink:
+        with whole_file.beside(path) as part, open(part, "w", encoding="ascii", newline="\n") as sink:
             yield sink
-        if beside != path:
-            os.replace(beside, path)
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        if beside != path and os.path.exists(beside):
-            os.remove(beside)
 
 
 def _leave_stdout():
@@ -138,7 +135,7 @@ def cli():
 @click.option("--device", type=click.Choice(DEVICES), default="auto", show_default=True)
 @click.option("--design", type=click.Choice(DESIGNS), default="fast", show_default=True, help="Of the GPU kernels.")
 @click.option("--algorithm", type=click.Choice(ALGORITHMS), default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads [default: all cores].")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="CPU threads [default: all cores].")
 @click.option(
     "--memory-limit", default=f"{DEFAULT_MEMORY_LIMIT >> 30}G", show_default=True, callback=_bytes,
     help="Working memory over all threads, such as 512M or 4G.",
@@ -175,7 +172,7 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
     """
     penalties, heuristic = _penalties(edit, affine), _heuristic(static_band, wavefront_reduction)
     batch = _read(pairs, texts, keep_case)
-    show = not quiet and sys.stderr.isatty()
+    show = not quiet and sys.stderr is not None and sys.stderr.isatty()
     with _output(output) as sink:
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
             result = align(
@@ -202,8 +199,9 @@ def main():
     except (AlignError, HeuristicError, PairsError, PenaltyError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        _leave_stdout()  # the reader went away (`| head`): not an error
+    except MemoryError:
+        click.echo("error: out of memory; a smaller --memory-limit, fewer --threads or fewer pairs need less", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,10 @@ def pack_strings(cigars):
     cigars: sequence of str or bytes in the letters ``= X I D``; ``""`` and ``"*"`` are an empty CIGAR.
     Returns (packed uint32[m], offsets int64[n + 1]). Raises CigarError.
     """
+    cigars = list(cigars)
+    for cigar in cigars:
+        if not isinstance(cigar, str | bytes):
+            raise CigarError(f"not a CIGAR, which is str or bytes: {cigar!r}")
     cleaned = [b"" if c in ("", "*", b"", b"*") else (c if isinstance(c, bytes) else c.encode()) for c in cigars]
     offsets = np.zeros(len(cleaned) + 1, np.int64)
     if not cleaned:

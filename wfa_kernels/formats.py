@@ -19,9 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from wfa_kernels import line_scan as scan
+from wfa_kernels import whole_file
 from wfa_kernels.pairs import PairBatch, PairsError
 
 FORMATS = ("seq", "fasta", "fastq", "arrow")
+#: First bytes of an Arrow IPC file.
+_ARROW = b"ARROW1"
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def read_pairs(path, text_path=None, uppercase=True, format=None):
     data = _without_last_line_ends(whole, name)
     kind = format or _sniff(data, name)
     if kind == "arrow":
-        raise PairsError(f"{name} takes .seq only, not an Arrow file")
+        raise PairsError(f"{name}: an Arrow pair file is read from a plain file, neither gzipped nor through a pipe")
     if kind != "seq":
         raise PairsError(f"{name}: {kind.upper()} holds one side of the pairs: give the texts as a second file")
     return _read_seq(data, name, uppercase, ended=len(data) < len(whole))
@@ -126,15 +129,15 @@ def require_writable(path):
     """Raise PairsError unless a file could be written at path now: to be asked before long work."""
     if os.path.isdir(path):
         raise PairsError(f"{path}: cannot be written (it is a directory)")
-    beside = f"{path}.{os.getpid()}.part"
     try:
-        open(beside, "wb").close()
-        os.remove(beside)
+        whole_file.require_writable(path)
     except OSError as error:
         raise PairsError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _require_visible(pairs, path):
+    if not isinstance(pairs, PairBatch):
+        raise PairsError(f"{path}: pairs must be a PairBatch, not {type(pairs).__name__}")
     for flat, offsets in ((pairs.pattern, pairs.pattern_offsets), (pairs.text, pairs.text_offsets)):
         if not scan.all_visible(flat[offsets[0] : offsets[-1]]):
             raise PairsError(f"{path}: a sequence {_BINARY}")
@@ -148,6 +151,8 @@ def _fault(kind, code):
         return "the qualities are not as long as the sequence"
     if code == scan.TRUNCATED:
         return "this record is cut short; a FASTQ record is four lines: @name, sequence, +, qualities"
+    if code == scan.BAD_LINE_END:
+        return "a carriage return within a header: lines end with LF or CRLF"
     if kind == "fasta":
         return "a FASTA file starts with a header line >name"
     return "wrong first character; a FASTQ record is four lines: @name, sequence, +, qualities"
@@ -204,7 +209,7 @@ def _read_arrow(path, uppercase):
 def _is_arrow(path, format):
     if str(path) == "-" or format not in (None, "arrow"):
         return False
-    return format == "arrow" or (os.path.isfile(path) and _head(path) == b"ARROW1")
+    return format == "arrow" or (os.path.isfile(path) and _head(path) == _ARROW)
 
 
 def _name(path):
@@ -214,7 +219,7 @@ def _name(path):
 def _head(path):
     try:
         with open(path, "rb") as source:
-            return source.read(6)
+            return source.read(len(_ARROW))
     except OSError as error:
         raise PairsError(f"{path}: cannot be read ({error.strerror})") from None
 
@@ -222,6 +227,8 @@ def _head(path):
 def _read_bytes(path):
     """The whole (unzipped) content as uint8[...]; a regular file is memory-mapped."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise PairsError("standard input is closed")
         raw = sys.stdin.buffer.read()
         return np.frombuffer(_unzip(raw, _name(path)) if raw[:2] == b"\x1f\x8b" else raw, np.uint8)
     if not os.path.exists(path):
@@ -259,8 +266,10 @@ def _unzip(raw, path):
 
 
 def _sniff(data, path):
-    """ "seq" (also for FASTA, which starts with > too), "fastq"; PairsError for anything else."""
+    """ "seq" (also for FASTA, which starts with > too), "fastq", "arrow"; PairsError for anything else."""
     kind = {scan.GREATER: "seq", scan.AT: "fastq"}.get(data[0])
+    if data[: len(_ARROW)].tobytes() == _ARROW:
+        kind = "arrow"
     if kind is None:
         raise PairsError(
             f"{path}: line 1 starts with {_shown(data[:1].tobytes())}: not a pair file; "
@@ -281,13 +290,8 @@ def _second_line_starts(data, letter):
 
 
 def _write_whole(path, content):
-    beside = f"{path}.{os.getpid()}.part"
     try:
-        with open(beside, "wb") as sink:
+        with whole_file.beside(path) as part, open(part, "wb") as sink:
             sink.write(content)
-        os.replace(beside, path)
     except OSError as error:
         raise PairsError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        if os.path.exists(beside):
-            os.remove(beside)

@@ -10,7 +10,7 @@ from numba import njit
 
 NEWLINE, RETURN, GREATER, LESS, AT, PLUS = (np.uint8(ord(c)) for c in "\n\r><@+")
 #: What a scan found.
-OK, BAD_PREFIX, BAD_LENGTH, TRUNCATED = range(4)
+OK, BAD_PREFIX, BAD_LENGTH, TRUNCATED, BAD_LINE_END = range(5)
 
 
 @njit(cache=True, nogil=True)
@@ -76,6 +76,9 @@ def scan_fasta(data):
         line += 1
         if content > at:
             if data[at] == GREATER:
+                for byte in data[at:content]:
+                    if byte == RETURN:
+                        return records, size, BAD_LINE_END, line
                 records += 1
             elif records == 0:
                 return records, size, BAD_PREFIX, line

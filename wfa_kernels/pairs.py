@@ -6,11 +6,14 @@ their Arrow buffers are the flat bytes and the int64 offsets, so a memory-mapped
 
 import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numba import njit
+
+from wfa_kernels import whole_file
 
 #: Pairs whose cells are summed at once.
 _CHUNK = 1 << 16
@@ -51,6 +54,9 @@ class PairBatch:
                 raise PairsError(f"{name}_offsets must not decrease and must stay within the {len(flat)} bytes")
         if len(self.pattern_offsets) != len(self.text_offsets):
             raise PairsError(f"{len(self.pattern_offsets) - 1} patterns but {len(self.text_offsets) - 1} texts")
+        for item in self.metadata.items():
+            if not all(isinstance(word, str) for word in item):
+                raise PairsError("metadata holds {!r}: {!r}; it must be str to str".format(*item))
 
     @classmethod
     def from_strings(cls, patterns, texts, metadata=None):
@@ -61,6 +67,8 @@ class PairBatch:
         for name, given in (("patterns", patterns), ("texts", texts)):
             if isinstance(given, str | bytes | bytearray):
                 raise PairsError(f"{name} must be a list of sequences, not one {type(given).__name__}; write [{name}]")
+            if not isinstance(given, Iterable):
+                raise PairsError(f"{name} must be a list of sequences, not {given!r}")
         patterns, texts = list(patterns), list(texts)
         if len(patterns) != len(texts):
             raise PairsError(f"{len(patterns)} patterns but {len(texts)} texts")
@@ -80,11 +88,13 @@ class PairBatch:
         return PairBatch(self.pattern, self.pattern_offsets[ends], self.text, self.text_offsets[ends], self.metadata)
 
     def take(self, rows):
-        """The pairs of the given row numbers (int array-like), copied, in that order.
+        """The pairs of the given row numbers (int array-like of one dimension), copied, in that order.
 
-        Raises IndexError for a row that is not one of 0 to n - 1, TypeError for numbers that are not integers.
+        Raises IndexError for a row that is not one of 0 to n - 1, TypeError for what is no list of integers.
         """
         rows = np.asarray(rows)
+        if rows.ndim != 1:
+            raise TypeError(f"rows must be a list of integers, not an array of {rows.ndim} dimensions")
         if rows.size and rows.dtype.kind not in "iu":
             raise TypeError(f"rows must be integers, not {rows.dtype}")
         outside = rows[(rows < 0) | (rows >= len(self))]
@@ -144,42 +154,35 @@ class PairBatch:
         Raises PairsError when the file is missing, is not such a file, or lacks the columns.
         """
         table = _open_arrow(path)
-        for name in ("pattern", "text"):
-            found = table.column_names.count(name)
-            if found != 1:
-                told = f"{found or 'no'} column{'s' * (found > 1)} {name!r}"
-                raise PairsError(f"{path}: {told}; a pair file has one large_binary column pattern and one text")
-        arrays = []
-        for name in ("pattern", "text"):
-            column = table.column(name)
-            if column.type != pa.large_binary() or column.null_count:
-                raise PairsError(f"{path}: column {name!r} must be large_binary without nulls, not {column.type}")
-            arrays.extend(_buffers(column))
-        metadata = {
-            k.decode(errors="replace"): v.decode(errors="replace") for k, v in (table.schema.metadata or {}).items()
-        }
-        return cls(*arrays, metadata)
+        try:
+            metadata = {
+                k.decode(errors="replace"): v.decode(errors="replace") for k, v in (table.schema.metadata or {}).items()
+            }
+            return cls(*_arrays(table), metadata)
+        except PairsError as error:
+            raise PairsError(f"{path}: {error}") from None
+        except ValueError as error:  # names that are no text, buffers that are cut short
+            raise PairsError(f"{path}: damaged ({error})") from None
 
     def to_arrow(self, path):
         """Write the batch as an Arrow IPC file, whole or not at all (written beside, then renamed)."""
         columns = [_column(self.pattern, self.pattern_offsets), _column(self.text, self.text_offsets)]
         schema = pa.schema([("pattern", pa.large_binary()), ("text", pa.large_binary())], metadata=self.metadata)
-        beside = f"{path}.{os.getpid()}.part"
         try:
-            with pa.OSFile(beside, "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            with (
+                whole_file.beside(path) as part,
+                pa.OSFile(os.fspath(part), "wb") as sink,
+                pa.ipc.new_file(sink, schema) as writer,
+            ):
                 writer.write_batch(pa.record_batch(columns, schema=schema))
-            os.replace(beside, path)
         except OSError as error:
             raise PairsError(f"{path}: cannot be written ({error.strerror or error})") from None
-        finally:
-            if os.path.exists(beside):
-                os.remove(beside)
 
 
 def _flatten(sequences, name):
-    odd = next((s for s in sequences if not isinstance(s, str | bytes | bytearray)), None)
-    if odd is not None:
-        raise PairsError(f"a {name} is {odd!r}: sequences are ASCII text or bytes")
+    for sequence in sequences:
+        if not isinstance(sequence, str | bytes | bytearray):
+            raise PairsError(f"a {name} is {sequence!r}: sequences are ASCII text or bytes")
     try:
         raw = [s.encode("ascii") if isinstance(s, str) else bytes(s) for s in sequences]
     except UnicodeEncodeError as error:
@@ -252,6 +255,22 @@ def _open_arrow(path):
 
 def _not_arrow(path, error):
     return PairsError(f"{path}: not an Arrow IPC file ({str(error).splitlines()[0]})")
+
+
+def _arrays(table):
+    """(pattern, pattern_offsets, text, text_offsets) of the table of a pair file. Raises ValueError."""
+    arrays = []
+    for name in ("pattern", "text"):
+        found = table.column_names.count(name)
+        if found != 1:
+            told = f"{found or 'no'} column{'s' * (found > 1)} {name!r}"
+            raise PairsError(f"{told}; a pair file has one large_binary column pattern and one text")
+        column = table.column(name)
+        if column.type != pa.large_binary() or column.null_count:
+            told = f"{column.type} with {column.null_count} nulls" if column.null_count else column.type
+            raise PairsError(f"column {name!r} must be large_binary without nulls, not {told}")
+        arrays.extend(_buffers(column))
+    return arrays
 
 
 def _buffers(column):
