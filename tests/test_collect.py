@@ -11,6 +11,7 @@ from tests.synthetic import CURRENT, race_rows
 from workflow.race import provenance, samples
 from workflow.scripts import ratios
 from workflow.scripts.collect import collect
+from workflow.scripts.stale import current_hashes, is_stale
 from workflow.scripts.verify_ledger import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,11 +57,34 @@ def test_only_the_machine_at_hand_is_here(tmp_path):
         assert len(both) == len(own)  # the same race in both folders counts once
 
 
+@pytest.mark.parametrize(("valid", "low", "even"), [(True, 0.99, True), (True, 0.8, False), (False, 0.99, False)])
+def test_what_twins_and_canary_say_of_a_race_is_collected(tmp_path, valid, low, even):
+    twins = {"edlib cigar": {"ratio": 1.0, "low": low, "high": 1.01, "even": valid}}
+    write_race(tmp_path, "thesis_tab1", valid=valid, twins=twins, canary={"drift": 0.3})
+    found = collect(tmp_path, tmp_path / "none")
+    told = [set(found[name]) for name in ("race_valid", "race_even", "canary_drift")]
+    assert told == [{valid}, {even}, {0.3}]
+
+
+def test_the_cell_of_most_pairs_is_the_main_one(tmp_path):
+    seconds = {("edlib", "", 1): 1.0, ("edlib", "", 2): 1.0}
+    rows = [row for n in (250, 1000) for row in race_rows("nanopore", seconds, pairs=n)]
+    rows += race_rows("nanopore", {("edlib", "", 4): 1.0}, pairs=250)
+    samples.write(tmp_path / "kick/here/thesis_tab9/nanopore.parquet", rows, {"valid": True})
+    found = collect(tmp_path, tmp_path / "none")
+    main = found[found["main"]]
+    assert set(zip(main["threads"], main["pairs"], strict=True)) == {(1, 1000), (2, 1000), (4, 250)}
+
+
 @pytest.mark.parametrize(("hash_", "stale"), [(CURRENT["edlib", ""], False), ("old", True)])
 def test_other_sources_are_stale_in_tables_and_in_ratios_alike(tmp_path, hash_, stale):
     path = write_race(tmp_path, "thesis_tab1", changes={"tool_source_hash": hash_})
     assert set(collect(tmp_path, tmp_path / "none")["stale"]) == {stale}
     assert bool(ratios.read([path])[0].stale) == stale
+
+
+def test_samples_of_a_tool_that_is_gone_are_stale():
+    assert is_stale({"tool": "gone", "variant": "", "tool_source_hash": "any"}, current_hashes())
 
 
 @pytest.mark.parametrize(
@@ -188,3 +212,16 @@ def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_ti
     assert found["quantity"].str.removeprefix("time_end_to_end_").tolist() == ["pageable", "pinned", "packed"]
     assert found["broken"].tolist() == [True, False, False]
     assert found["failing_pairs"].iloc[0] == failing
+
+
+def test_the_ledger_holds_each_cell_once_and_blames_those_alone_that_claim_exactness(tmp_path):
+    def cell(**changes):
+        return race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, **changes)
+
+    rows = [*cell(twin=True, recall_native=0.1), *cell(), *cell(pairs=10, recall_native=0.5)]
+    rows += cell(scope="score", exact=False, recall_native=0.5)
+    samples.write(tmp_path / "r.parquet", rows, {})
+    found = ledger([tmp_path / "r.parquet"])
+    assert list(zip(found["scope"], found["pairs"], found["recall_native"], found["broken"], strict=True)) == [
+        ("cigar", 10, 0.5, True), ("cigar", 20_000, 1, False), ("score", 20_000, 0.5, False),
+    ]  # fmt: skip

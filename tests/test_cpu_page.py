@@ -104,7 +104,7 @@ def test_points_of_few_pairs_are_open(race):
 
 def test_no_regret_without_kernels_that_count(race):
     assert regret([race(150, 5, {OURS: 1.0, WFA: 2.0})]).short == "fewer than 2 other kernels of ours raced"
-    wrong = race_rows("uniform_150_e5", {BITS: 0.1}, scope="cigar", recall_native=0.5)
+    wrong = race_rows("uniform_150_e5", {BITS: 0.1}, scope="cigar", pairs=1000, recall_native=0.5)
     found = regret([race(150, 5, {OURS: 2.0, WFA: 2.0, OND: 4.0}, more=wrong)])
     assert found.median == pytest.approx(1, rel=0.05)
     assert regret([race(150, 5, {WFA: 2.0, BITS: 2.0})]).short == "ours not raced"
@@ -119,6 +119,13 @@ def test_a_point_is_the_time_of_a_pair_over_the_most_pairs(race):
     assert low <= median <= high and median == pytest.approx(0.002, rel=0.05)
     assert drawn["wavebench-auto:cpu"].grown_bytes == 6_000_000
     assert without["rapidfuzz"] == cpu_points.NOT_RACED and "wfa2-lib-native:biwfa" not in without
+
+
+def test_a_twins_time_is_no_part_of_a_point(race):
+    twin = race_rows("uniform_150_e5", {OURS: 9.0}, scope="cigar", pairs=1000, twin=True)
+    told = page([race(150, 5, {OURS: 2.0}, more=twin)])
+    drawn, _ = cpu_points.points(told.found(HOST, cpu_races.Place("edit", "cigar", 150, 5)))
+    assert drawn["wavebench-auto:cpu"].seconds[2] == pytest.approx(0.002, rel=0.05)
 
 
 @pytest.mark.parametrize(

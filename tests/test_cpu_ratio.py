@@ -1,6 +1,7 @@
 """CPU ratio: the fastest peer of a race, the targets beside it, and why a cell has none; as a table and heat maps."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -100,6 +101,23 @@ def test_a_target_is_asked_of_as_many_pairs_as_it_says(race, draw_up, pairs, met
     out = draw_up([race("uniform_150_e2", {OURS: 1.0, ("edlib-native", "", 1): 3.0}, pairs=pairs)])
     (row,) = cells(out, dataset="uniform_150_e2", metric="edit", scope="score")
     assert row["met"] == met and float(row["ratio"]) > 2.5
+
+
+@pytest.mark.parametrize(("low", "met"), [(1.99, False), (2.0, True)])
+def test_a_target_is_met_by_the_whole_interval(low, met):
+    best = SimpleNamespace(low=low, median=2.5, high=3.0, row={"pairs": 64})
+    assert cpu_ratios.Cell(cpu_races.PLACES[0], 2.0, 3.0, best=best).met is met
+
+
+def test_a_ratio_of_a_race_of_an_older_procedure_says_so():
+    best, race = SimpleNamespace(stale=False, row={"pairs": 64}), SimpleNamespace(older=True, valid=True)
+    assert cpu_ratios.Cell(cpu_races.PLACES[0], 2.0, 3.0, race, best).marks == ["older way of measuring"]
+
+
+def test_a_kernel_of_ours_whose_interval_holds_1_is_not_called_faster(race, draw_up):
+    out = draw_up([race("uniform_150_e5", {**EDIT, ("wavebench-ond", "cpu", 1): 0.985})])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="edit", scope="score")
+    assert row["faster_own"] == ""
 
 
 def test_what_is_no_peer_is_left_out(race, draw_up):

@@ -153,6 +153,9 @@ class TestExternal:
         adapter = entry(time_from={"regex": "Aligned in ([0-9.]+)", "unit": "ms"})
         answer(adapter, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
         assert adapter.own_seconds() == pytest.approx(0.0025)
+        several = entry(time_from={"regex": "([0-9.]+) ms", "unit": "ms"})
+        answer(several, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
+        assert several.own_seconds() == pytest.approx(0.0025), "the last one"
         silent = entry(time_from={"regex": "Took ([0-9.]+)"})
         answer(silent, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
         with pytest.raises(external.ExternalToolError, match="printed no time"):

@@ -99,6 +99,13 @@ def test_a_stale_ratio_says_so(race):
     check_text(figure)
 
 
+def test_a_ratio_is_stale_where_our_kernel_alone_has_changed(tmp_path):
+    ours, theirs = (race_rows("nanopore", {tool: 1.0}) for tool in (OURS, ("edlib", "", 2)))
+    samples.write(tmp_path / "r.parquet", [row | {"tool_source_hash": "old"} for row in ours] + theirs, {})
+    (race,) = ratios.read([tmp_path / "r.parquet"])
+    assert [s.stale for s in ratios.speedups(race, "wavebench-wfa:cpu", "cigar", 2)] == [True]
+
+
 def test_fig10_shows_hosts_reasons_and_stand_ins(race):
     times = {OURS: 1.0, ("edlib", "", 2): 8.0, ("parasail", "scan", 2): 50.0}
     races = ratios.read([
@@ -215,6 +222,7 @@ def test_gpu_ratios_are_of_medians_of_times_per_pair(read):
         *gpu_rows("fast", 1000, [7.0] * 5, scope="score"),
         *gpu_rows("fast", 1000, [7.0] * 5, twin=True),
         *gpu_rows("paper-band", 1000, [7.0] * 5, exact=False),
+        *exact_rows("parasail", "diag", 2, 250, [9.0] * 3, quantity="time_end_to_end_pinned"),  # no CPU tool's time
     ]
     decoys_behind = exact_rows("edlib", "", 2, 50, [9.0] * 3)  # a smaller subset
     found = gpu_ratios.speedups(read(decoys + EDLIB + FAST + DESIGN + CPU + decoys_behind), "cigar", 2)
@@ -228,6 +236,8 @@ def test_the_interval_of_a_ratio_of_medians_draws_both_sides_anew():
     # medians of two draws from 1 and 3 are 1, 2, 3 in a quarter, a half, a quarter of the cases
     assert gpu_ratios.median_ratio_interval([1.0, 3.0], [2.0]) == (1, 0.5, 1.5)
     assert gpu_ratios.median_ratio_interval([6.0], [1.0, 3.0]) == (3, 2, 6)
+    # a median of 1 over one of 3 in 3.6 % of the cases: within the interval of 95 %, not in that of 90 %
+    assert gpu_ratios.median_ratio_interval([1.0] * 3 + [3.0] * 6, [1.0, 3.0]) == (1.5, 1 / 3, 3)
     # sides that stutter in the same rounds are not set off against each other
     median, low, high = gpu_ratios.median_ratio_interval([3.0, 15.0, 3.0, 15.0], [1.0, 5.0, 1.0, 5.0])
     assert median == 3 and low < 1 < 9 < high

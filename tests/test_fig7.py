@@ -44,7 +44,7 @@ def test_data_sets_and_kernels_of_the_nominal_errors():
 
 
 def test_a_column_is_the_median_over_the_rounds(race):
-    columns, pairs = thesis_fig7.breakdown(race(20, factors=(1, 1, 2, 1, 1, 1), pairs=500_000))
+    columns, pairs = thesis_fig7.breakdown(race(20, factors=(1, 1, 2, 1, 1, 1), pairs=500_000, pairs_total=10**7))
     assert pairs == 500_000
     assert columns["copies"] == pytest.approx((0.044, 0.044, 0.088))
     assert columns["kernels"][0] == pytest.approx(0.026) and columns["total"][0] == pytest.approx(0.06)
@@ -72,6 +72,12 @@ def test_of_several_races_the_valid_one_nearest_to_the_papers_count_is_shown(rac
     other = race(20, pairs_total=10**5, tool_source_hash="old")
     assert thesis_fig7.shown([lite, full, invalid, other]) == {"h200-16c": {"uniform_1000_e2": lite}}
     assert thesis_fig7.shown([invalid, full])["h200-16c"]["uniform_1000_e2"] is full
+
+
+@pytest.mark.parametrize("doubt", [{"tool_source_hash": "old"}, {"card": CARD | {"procedure": 1}}])
+def test_an_outdated_race_is_shown_behind_a_current_one(race, doubt):
+    current, outdated = race(20, pairs_total=10**5), race(20, **doubt)
+    assert thesis_fig7.shown([current, outdated])["h200-16c"]["uniform_1000_e2"] is current
 
 
 def test_the_figure_names_host_kernels_and_what_is_missing(race):

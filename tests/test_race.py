@@ -59,9 +59,19 @@ def test_lying_tools_are_caught(arena):
     assert cell(frame, "fickle", "score").iloc[0]["recall_native"] == 0
 
 
+def test_answers_of_every_shard_are_verified(arena):
+    """Each lies about the third of its pairs."""
+    frame, _, _ = arena(["honest", "liar"], scopes=["score"], threads=(1, "all"))
+    row = cell(frame[frame["threads"] == 2], "liar", "score").iloc[0]
+    assert (row["verified"], row["recall_native"]) == (40, pytest.approx(38 / 40))
+    first, second = (number for number, _ in json.loads(row["failing_pairs"]))
+    assert first == 2 and second > 10
+
+
 def test_uneven_twin_is_raced_again_and_marked(arena):
-    _, card, lines = arena(["honest"], twin="uneven", scopes=["score"])
+    frame, card, lines = arena(["honest"], twin="uneven", scopes=["score"])
     assert not card["valid"] and card["rerun"]
+    assert frame["round"].max() == card["rounds"]["cpu"] >= 10, "the first try's times are dropped"
     assert card["twins"]["uneven score"]["ratio"] > 2
     assert any("double rounds" in line for line in lines)
 

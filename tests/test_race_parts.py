@@ -1,6 +1,5 @@
-"""Parts of the engine by themselves: the host's lock, statistics, subsets, order, prepared cells, command line."""
+"""Parts of the engine by themselves: the host's lock, keys, subsets, order, prepared cells, command line."""
 
-import math
 import os
 import re
 import signal
@@ -10,14 +9,12 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import yaml
 
 from tests.synthetic_pairs import random_pairs
-from wfa_kernels import Edit, PairBatch
-from workflow.aligners import Adapter, Job
-from workflow.race import canary, planning, provenance, statistics, team, worker
+from workflow.aligners import Adapter
+from workflow.race import canary, planning, provenance, team
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import LockError, host_lock
@@ -141,69 +138,18 @@ def test_a_commit_is_dirty_where_tracked_files_differ(tmp_path, monkeypatch):
     assert provenance.commit() == "unknown"
 
 
-def test_median_interval_is_of_order_statistics():
-    values = [5.0, 1, 4, 2, 3, 6]
-    assert statistics.median_interval(values) == (3.5, 1, 6)
-    assert statistics.order_statistic_ranks(12) == (2, 9)
+def test_a_race_is_keyed_by_all_that_it_depends_on(monkeypatch):
+    def key(source="a", version="1", data="d", host="h", **plan):
+        adapters = {"tool": SimpleNamespace(source_hash=lambda: source)}
+        conductor = SimpleNamespace(adapters=adapters, versions={"tool": version}, missing={})
+        return provenance.race_key(SimpleNamespace(tools=("tool",), **plan), conductor, data, host)
 
-
-def test_interval_covers_the_median_as_often_as_it_says():
-    rng = np.random.default_rng(3)
-    draws = rng.exponential(size=(4000, 9))
-    inside = [low <= np.log(2) <= high for _, low, high in map(statistics.median_interval, draws)]
-    assert 0.95 <= np.mean(inside) <= 0.995
-
-
-def test_twin_verdict():
-    rng = np.random.default_rng(5)
-    even = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1 + rng.normal(0, 0.01, 8))
-    slow = statistics.twin_verdict(1 + rng.normal(0, 0.01, 8), 1.1 + rng.normal(0, 0.01, 8))
-    near = statistics.twin_verdict(np.full(8, 1.0), np.full(8, 1.02))
-    assert even["even"] and near["even"] and not slow["even"]
-    with pytest.raises(ValueError, match="5 rounds"):
-        statistics.twin_verdict([1, 1], [1, 1])
-
-
-#: Deviations from the mean log ratio, their median and standard deviation, and t's 99.9 % point of so many rounds.
-TWINS = [
-    ([-1, -1, -1, -1, 4], -1, math.sqrt(5), 8.610),
-    ([-1, 1] * 6, 0, math.sqrt(12 / 11), 4.437),
-    ([-1, 1] * 15 + [0], 0, 1.0, 3.646),
-    ([-1, 1] * 20, 0, math.sqrt(40 / 39), 3.291),
-]
-
-
-@pytest.mark.parametrize(("deviations", "median", "spread", "point"), TWINS)
-@pytest.mark.parametrize("mean", [0.5, -0.5])
-def test_twin_verdict_gives_the_ratio_and_the_interval_of_its_logarithm(deviations, median, spread, point, mean):
-    times = np.geomspace(1, 2, len(deviations))
-    found = statistics.twin_verdict(times, times * np.exp(mean + 0.05 * np.array(deviations)))
-    half = 0.05 * point * spread / math.sqrt(len(deviations))
-    logs = {"ratio": mean + 0.05 * median, "low": mean - half, "high": mean + half}
-    assert found == pytest.approx({name: math.exp(log) for name, log in logs.items()} | {"even": False}, rel=1e-9)
-
-
-@pytest.mark.parametrize(("ratio", "even"), [(0.969, False), (0.971, True), (1.029, True), (1.031, False)])
-def test_a_twin_is_uneven_from_the_tolerance_on(ratio, even):
-    assert statistics.twin_verdict(np.full(8, 2.0), np.full(8, 2 * ratio))["even"] is even
-
-
-def test_a_twin_is_even_whose_interval_holds_1_however_far_its_medians():
-    assert statistics.twin_verdict(np.ones(5), [0.5, 0.6, 1.2, 1.3, 2.0])["even"] is True
-
-
-def test_points_of_students_t_hold_999_of_1000():
-    for degrees, point in enumerate(statistics._T_999, 4):
-        constant = math.gamma((degrees + 1) / 2) / math.gamma(degrees / 2) / math.sqrt(degrees * math.pi)
-        at = np.linspace(-point, point, 20_001)
-        density = constant * (1 + at**2 / degrees) ** (-(degrees + 1) / 2)
-        assert np.trapezoid(density, at) == pytest.approx(0.999, abs=1.5e-6)
-    assert degrees == 30
-
-
-def test_relative_half_width_is_of_the_interval_over_the_median():
-    assert statistics.relative_half_width([5.0, 1, 4, 2, 3, 6]) == pytest.approx(2.5 / 3.5)
-    assert statistics.relative_half_width([0.0] * 6) == 0
+    first = key(most_pairs=None)
+    others = [key(source="b"), key(version="2"), key(data="e"), key(host="i"), key(most_pairs=3)]
+    monkeypatch.setattr(provenance, "runtime", lambda: {"numba": "another"})
+    others.append(key())
+    monkeypatch.undo()
+    assert len({first, *others}) == 1 + len(others) and key() == first
 
 
 def test_bundle_refuses_what_is_none(tmp_path, capsys):
@@ -281,146 +227,3 @@ def test_held_bytes_grow_with_bases_and_pairs():
     assert shared_bytes(greedy, more, 20) == 0
     sparing.shared_bytes_a_base = 1
     assert shared_bytes(sparing, few, 10) == held_bytes(sparing, few, 10) > 0
-
-
-def test_jit_time_is_that_of_the_first_run_alone(tmp_path, monkeypatch):
-    clock = [0.0]
-
-    class Slow(Adapter):
-        def prepare(self, pairs, job):
-            clock[0] += 100
-
-        def run(self):
-            clock[0] += 3
-
-    def start(tool, threads):
-        clock[0] += 1000
-        return Slow()
-
-    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
-    monkeypatch.setattr(worker, "fresh_adapter", start)
-    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    # What other tests compile meanwhile comes into the same cache.
-    monkeypatch.setattr(worker, "kernel_cache", SimpleNamespace(kept=set))
-    jobs = [Job("score", Edit()), Job("cigar", Edit())]
-    assert worker.Team(1, 1).warm_up("slow", jobs, tmp_path / "small.arrow") == {
-        "score": (3, False), "cigar": (3, False),
-    }  # fmt: skip
-
-
-def test_a_first_call_takes_pairs_of_the_data_set_that_is_open(tmp_path, monkeypatch):
-    """What tools of one process share of it is not brought anew."""
-    taken = []
-
-    class Noting(Adapter):
-        def prepare(self, pairs, job):
-            taken.append(pairs)
-
-        def run(self):
-            pass
-
-    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
-    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
-    monkeypatch.setattr(worker.Shard, "release", lambda shard: None)
-    team = worker.Team(1, 1)
-    for tool in ("first", "second"):
-        team.warm_up(tool, [Job("score", Edit())], tmp_path / "small.arrow")
-        if tool == "first":
-            team.open(tmp_path / "small.arrow")
-    assert [len(pairs) for pairs in taken] == [8, 8] and team.own.tools == {"first", "second"}
-    assert all(np.shares_memory(pairs.pattern, team.own.pairs.pattern) for pairs in taken)
-
-
-@pytest.mark.parametrize("shards", [1, 2])
-def test_what_the_last_run_left_is_freed_before_a_run_begins(tmp_path, monkeypatch, shards):
-    done = []
-
-    class Noting(Adapter):
-        def prepare(self, pairs, job):
-            pass
-
-        def forget(self):
-            done.append("freed")
-
-        def run(self):
-            done.append("ran")
-
-    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
-    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
-    monkeypatch.setattr(worker.time, "monotonic", lambda: done.append("clock") or 0.0)
-    team = worker.Team(1, 1)
-    team.open(tmp_path / "small.arrow")
-    team.prepare("cell", "noting", Job("score", Edit()), 20, shards)
-    team.run("cell", shards, barrier_s=0)
-    assert [what for what in done if what != "clock"] == ["freed", "ran"] and done[0] == "freed"
-
-
-def test_a_data_set_is_mapped_once_for_all_shards_of_a_first_call(tmp_path, monkeypatch):
-    """Each mapping looks at all its offsets: of many pairs that takes a second, and memory."""
-
-    class Noting(Adapter):
-        def prepare(self, pairs, job):
-            self.pairs = pairs
-
-        def run(self):
-            pass
-
-    def mapped(path):
-        with open(tmp_path / "mapped", "a") as file:
-            file.write(f"{path.name} ")
-        return PairBatch.from_arrow(path)
-
-    few, more = tmp_path / "few.arrow", tmp_path / "more.arrow"
-    random_pairs(20, 30).to_arrow(few)
-    random_pairs(40, 30).to_arrow(more)
-    monkeypatch.setattr(worker, "fresh_adapter", lambda tool, threads: Noting())
-    monkeypatch.setattr(worker.Shard, "release", lambda shard: None)
-    monkeypatch.setattr(worker, "PairBatch", SimpleNamespace(from_arrow=mapped))
-    team = worker.Team(3, 1)
-    try:
-        team.warm_up("noting", [Job("score", Edit())], few)
-        team.open(few)
-        assert (tmp_path / "mapped").read_text() == "few.arrow "
-        team.prepare("cell", "noting", Job("score", Edit()), 20, 3)
-        team.open(more)
-        assert (tmp_path / "mapped").read_text() == "few.arrow " + 3 * "more.arrow "
-        assert team.own.cells == {} and len(team.own.pairs) == 40
-    finally:
-        for process in team.forked:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-
-
-@pytest.mark.parametrize("shards", [1, 3])
-def test_shards_are_contiguous_parts_of_all_pairs(shards):
-    pairs = random_pairs(50, 40)[7:47]
-    bounds = worker.shard_bounds(pairs, shards)
-    assert bounds[0][0] == 0 and bounds[-1][1] == 40 and len(bounds) == shards
-    assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
-    bases = [int(pairs[a:b].pattern_lengths.sum() + pairs[a:b].text_lengths.sum()) for a, b in bounds]
-    assert max(bases) - min(bases) <= 4 * 40
-
-
-def test_a_first_call_tells_whether_it_compiled(tmp_path):
-    random_pairs(20, 30).to_arrow(tmp_path / "small.arrow")
-    (tmp_path / "tools").mkdir()
-    (tmp_path / "tools/compiling.py").write_text(
-        "from numba import njit\nfrom workflow.aligners import Adapter\n\n\n"
-        "@njit(cache=True)\ndef kernel(n):\n    return n + 1\n\n\n"
-        "class Compiling(Adapter):\n    tool = 'compiling'\n\n"
-        "    def prepare(self, pairs, job):\n        self.n = len(pairs)\n\n"
-        "    def run(self):\n        kernel(self.n)\n\n\n"
-        "def adapters():\n    return [Compiling()]\n"
-    )
-    script = (
-        "import sys; from wfa_kernels import Edit; from workflow.aligners import Job\n"
-        "from workflow.race import worker\n"
-        "jobs = [Job('score', Edit()), Job('cigar', Edit())]\n"
-        "took = worker.Team(1, 1).warm_up('compiling', jobs, sys.argv[1])\n"
-        "print([compiled for _, compiled in took.values()])\n"
-    )
-    folders = {"WAVEBENCH_ALIGNERS": str(tmp_path / "tools"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", script, str(tmp_path / "small.arrow")]
-    for told in ("[True, False]\n", "[False, False]\n"):
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | folders, capture_output=True, text=True, check=True)
-        assert done.stdout == told

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -225,6 +226,29 @@ def test_nothing_measured_is_said_plainly():
 def test_refused_pairs_are_counted():
     found = summary.verification([measurement(refused='{"over_limit": 7}'), measurement(refused='{"over_limit": 5}')])
     assert found["refused"] == ["Edlib: over limit, 12 pairs"]
+
+
+def test_twins_and_smaller_subsets_are_not_counted():
+    assert summary.verification([measurement(), measurement(main=False)])["timed"] == 1
+
+
+def test_a_heuristic_that_misses_optima_is_not_called_wrong():
+    missed = {"recall_native": 0.9, "scope": "score"}
+    told = summary.verification([measurement(**missed, exact=False), measurement(**missed, tool="ksw2")])
+    assert told["wrong"] == ["KSW2 on uniform_150_e5 (score, recall 90 %)"]
+
+
+def test_a_ratio_whose_interval_holds_1_is_neither_faster_nor_slower():
+    intervals = [(0.9, 1.1, 1.3), (0.8, 0.9, 1.1), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9)]
+    best = [SimpleNamespace(low=low, median=median, high=high) for low, median, high in intervals]
+    assert summary._tally(best) == "faster on 1, slower on 1 of 4 data sets"
+
+
+def test_of_several_races_of_a_data_set_the_one_that_tables_show_counts(tmp_path):
+    samples.write(tmp_path / "a.parquet", two_tools(), CARD)
+    samples.write(tmp_path / "b.parquet", two_tools(race_id="larger", lane="lite", pairs_total=10**6), CARD)
+    (told,) = summary.standing(render.ratios.read([tmp_path / "a.parquet", tmp_path / "b.parquet"]))
+    assert told["scopes"] == ["with CIGAR faster on 1, slower on 0 of 1 data set"]
 
 
 def test_answers_that_could_not_be_checked_are_told(report):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_bytes_of_a_seed_never_change():
     made = simulate("uniform", 2, 1, length=12, error=0.25)
     assert made.patterns() == [b"ACTGGTCGTCAA", b"TTGCCCTTACCA"]
     assert made.texts() == [b"CTGGCGTCACA", b"TTGACCCTTGCA"]
+
+
+def test_bytes_of_a_profiles_seed_never_change():
+    assert {model: simulate(model, 20, 1).content_hash()[:12] for model in PROFILES} == {
+        "illumina_150": "64d6d16851bc", "illumina_250": "3321afdaf701", "moleculo": "1b6cf03fbe2f",
+        "pacbio_ccs": "efa58c757d43", "pacbio_hifi": "3cd1f63a88a1", "pacbio_clr": "0d3f81889f4a",
+        "nanopore": "ec9e25e73069",
+    }  # fmt: skip
+
+
+def test_nominal_edits_are_rounded_to_the_nearest_number():
+    asked = [(150, 0.02), (150, 0.05), (50, 0.05), (7, 0.1), (1000, 0.0999)]
+    assert [nominal_edits(length, error) for length, error in asked] == [3, 8, 2, 1, 100]
 
 
 @pytest.mark.parametrize(("model", "lengths"), TABLE_7.items())
@@ -142,6 +156,33 @@ def test_a_mismatch_is_a_different_letter_and_kinds_and_places_are_even():
     assert ((places - expected) ** 2 / expected).sum() < 90  # chi-square of 39 degrees of freedom: 1 in 100,000
 
 
+def edited(monkeypatch, **rates):
+    """Patterns and texts of pairs with errors of these kinds alone."""
+    none = dict.fromkeys(("mismatch", "insertion", "deletion", "homopolymer"), 0.0)
+    only = Profile("x", "x", 100, 150, 200, 4.0, **none | rates, length_source="", error_source="")
+    monkeypatch.setitem(PROFILES, "illumina_150", only)
+    made = simulate("illumina_150", 200, 1)
+    return made, list(zip(made.patterns(), made.texts(), strict=True))
+
+
+def test_a_profiles_mismatch_is_a_different_letter(monkeypatch):
+    made, pairs = edited(monkeypatch, mismatch=0.1)
+    differing = sum(a != b for pattern, text in pairs for a, b in zip(pattern, text, strict=True))
+    assert differing == realised(made)["mismatches"] > 1000
+
+
+def test_a_profiles_insertion_in_a_run_repeats_its_letter(monkeypatch):
+    made, pairs = edited(monkeypatch, insertion=0.1, homopolymer=1.0)
+    runs = [[[letter for letter, _ in groupby(side)] for side in pair] for pair in pairs]
+    assert all(pattern == text for pattern, text in runs) and realised(made)["insertions"] > 1000
+
+
+def test_a_profiles_error_rate_is_per_letter_of_the_pattern(monkeypatch):
+    made, pairs = edited(monkeypatch, insertion=0.2, homopolymer=0.25)
+    letters, more = sum(len(p) for p, _ in pairs), sum(len(t) - len(p) for p, t in pairs)
+    assert realised(made)["insertions"] == more and realised(made)["error_rate"] == pytest.approx(more / letters)
+
+
 def test_letters_are_even_and_nothing_else():
     made = simulate("uniform", 1000, 6, length=400, error=0.1)
     for flat in (made.pattern, made.text):
@@ -158,6 +199,7 @@ def test_metadata_tells_what_was_made(model):
     assert (meta["model"], meta["seed"]) == (model, "1")
     assert meta["dataset"] == ("uniform_150_e5" if model == "uniform" else model)
     assert float(meta["error"]) == (0.05 if model == "uniform" else pytest.approx(PROFILES[model].error))
+    assert int(meta["length_bp"]) == (150 if model == "uniform" else PROFILES[model].mean)
     assert json.loads(meta["parameters"])["pairs"] == 200
     counts = realised(made)
     assert counts["pairs"] == 200

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from workflow import aligners
-from workflow.aligners import ROOT
+from workflow.aligners import ROOT, Adapter
 from workflow.aligners.wavebench import Wavebench
 
 ADAPTERS = aligners.load()
@@ -28,6 +28,16 @@ def test_declared_sources_exist_and_key_the_samples(tool):
     adapter = ADAPTERS[tool]
     assert all((ROOT / name).is_file() for name in adapter.sources)
     assert len(adapter.source_hash()) == 16
+
+
+def test_an_edit_of_a_source_is_another_tool(monkeypatch, tmp_path):
+    monkeypatch.setattr(aligners, "ROOT", tmp_path)
+    adapter, hashes = Adapter(), set()
+    adapter.sources = ("kernel.py",)
+    for text in ("one", "two", "two"):
+        (tmp_path / "kernel.py").write_text(text)
+        hashes.add(adapter.source_hash())
+    assert len(hashes) == 2
 
 
 @pytest.mark.parametrize("tool", OWN)

@@ -89,7 +89,8 @@ def test_wrong_refusing_or_pageable_runs_are_no_peak(make):
 def test_a_stale_or_invalid_race_is_shown_only_for_want_of_another_and_marked(make):
     stale = race("uniform_1000_e2", 0.001, stale=True)
     invalid = race("uniform_1000_e10", 0.001, race_valid=False)
-    assert fast(make(stale, invalid, race("uniform_1000_e5", 0.02)))["gcups_end_to_end"]["note"] == ""
+    older = race("uniform_300_e2", 0.001, older_way=True)
+    assert fast(make(stale, invalid, older, race("uniform_1000_e5", 0.02)))["gcups_end_to_end"]["note"] == ""
     out = make(stale)
     assert fast(out)["gcups_end_to_end"]["note"] == "stale" and "**stale**" in Path(f"{out}.md").read_text()
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.synthetic import measurement
 from tests.tables import cells, drawer, read_csv
+from workflow.scripts.doubts import twins_too_noisy
 
 
 @pytest.fixture
@@ -156,3 +157,9 @@ def test_twins_that_are_too_noisy_to_tell_are_not_called_even(make):
     told = Path(f"{make('thesis_tab1', [noisy, even])}.md").read_text()
     assert "0 of 2 races invalid (uneven twins), 1 with twins shown to be even, the others too noisy to tell" in told
     assert "too noisy to tell" not in Path(f"{make('thesis_tab1', [even])}.md").read_text()
+
+
+@pytest.mark.parametrize(("low", "high", "noisy"), [(0.91, 1.09, False), (0.89, 1.0, True), (1.0, 1.11, True)])
+def test_an_interval_of_twins_that_reaches_far_to_either_side_tells_nothing(low, high, noisy):
+    even = {"low": 0.99, "high": 1.01}
+    assert twins_too_noisy({"score": even, "cigar": {"low": low, "high": high}}) == noisy

@@ -7,10 +7,11 @@ import pytest
 
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, align, pack_strings
+from wfa_kernels.cigar import INSERTION, MATCH
 from wfa_kernels.result import NO_SCORE
 from workflow.race import oracle
 from workflow.race import verify as verification
-from workflow.race.verify import INVALID, cigar_costs, output_hash, verify
+from workflow.race.verify import INVALID, Verdict, cigar_costs, output_hash, verify
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,48 @@ def test_cigar_costs(cigar, cost):
     packed, offsets = pack_strings([cigar])
     result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), packed, offsets)
     assert cigar_costs(pairs, result, (1, 1, 1)).tolist() == [cost]
+
+
+@pytest.mark.parametrize(
+    ("cigar", "cost"),
+    [("2=2X", INVALID), ("2=2D3I", 3 + 4), ("1I1X1I1D1X1=", 2 + 1 + 2 + 2 + 1)],
+    ids=["text left over", "gaps of two kinds", "gaps apart"],
+)
+def test_every_gap_of_a_cigar_is_opened_and_the_text_consumed(cigar, cost):
+    pairs = PairBatch.from_strings(["ACGT"], ["ACTCT"])
+    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), *pack_strings([cigar]))
+    assert cigar_costs(pairs, result, (1, 1, 1)).tolist() == [cost]
+
+
+def test_a_cigar_with_an_empty_run_is_none():
+    pairs = PairBatch.from_strings(["AC"], ["AC"])
+    cigars = np.array([2 << 4 | MATCH, INSERTION], np.uint32)
+    result = AlignmentResult(np.zeros(1, np.int32), np.zeros(1, np.uint8), cigars, np.array([0, 2]))
+    assert cigar_costs(pairs, result, (1, 0, 1)).tolist() == [INVALID]
+
+
+def test_a_cigar_of_another_objective_is_scored_again_under_the_experiments_penalties():
+    pairs = PairBatch.from_strings(["ACGT"] * 2, ["ACTCT"] * 2)
+    result = AlignmentResult(np.full(2, 2, np.int32), np.zeros(2, np.uint8), *pack_strings(["2=1X1I1="] * 2))
+    exact = np.full(2, 2, np.int32)
+    verdict = verify(pairs, result, Edit(), exact, Affine(4, 6, 2), np.array([12, 11], np.int32))
+    assert (verdict.recall_native, verdict.affine_judged, verdict.recall_affine) == (1, 2, 0.5)
+
+
+def test_a_right_score_with_a_wrong_cigar_is_not_right():
+    pairs = PairBatch.from_strings(["ACGT"] * 2, ["ACTCT"] * 2)
+    result = AlignmentResult(np.full(2, 2, np.int32), np.zeros(2, np.uint8), *pack_strings(["2=1X1I1=", "2=2D3I"]))
+    verdict = verify(pairs, result, Edit(), np.full(2, 2, np.int32))
+    assert verdict.recall_native == 0.5 and verdict.failing == [[1, "its CIGAR costs 5, its score is 2"]]
+
+
+def test_counts_of_shards_are_added():
+    joined = Verdict(refused={"unsupported": 1}).add(Verdict(refused={"unsupported": 2, "over_limit": 1}))
+    assert joined.refused == {"unsupported": 3, "over_limit": 1}
+
+
+def test_of_as_many_right_answers_more_wrong_ones_are_worth_less():
+    assert Verdict(native_right=1, failing=[[0, "why"]]).worth < Verdict(native_right=1).worth
 
 
 def test_split_gap_is_one_gap():
@@ -67,7 +110,7 @@ def test_a_cigar_is_checked_where_no_exact_score_is_known():
     assert verdict.failing == [
         [1, "its CIGAR does not fit the sequences"], [2, "its CIGAR costs 2, its score is 3"],
     ]  # fmt: skip
-    assert (verdict.answered, verdict.judged, verdict.recall_native) == (4, 2, 0.0)
+    assert (verdict.answered, verdict.coverage, verdict.judged, verdict.recall_native) == (4, 1, 2, 0.0)
     assert (verdict.affine_judged, verdict.recall_affine) == (1, 0.0)
     mixed = verify(pairs, result, Edit(), np.array([0, NO_SCORE, 2, 2], np.int32))
     assert (mixed.judged, mixed.native_right) == (4, 2) and mixed.failing[1] == [2, "score 3, exact 2"]
@@ -107,6 +150,25 @@ def test_oracle_agrees_with_itself_and_refuses_a_wrong_one(tmp_path, penalties):
     scores[7] += 1
     with pytest.raises(oracle.OracleError, match="pair 7"):
         oracle.confirm(pairs, penalties, scores)
+
+
+def test_exact_scores_are_kept_by_penalties_and_number_of_pairs(tmp_path):
+    pairs = random_pairs(20, 30)
+    asked = [(pairs, Edit()), (pairs, Affine(4, 6, 2)), (pairs[:7], Edit())]
+    for _ in range(2):
+        for some, penalties in asked:
+            found = np.load(oracle.exact_scores(some, penalties, tmp_path, "key")[0])
+            assert found.tolist() == align(some, penalties, device="cpu").scores.tolist()
+
+
+def test_exact_scores_of_other_kernels_are_not_taken(tmp_path, monkeypatch):
+    (tmp_path / "cpu").mkdir()
+    monkeypatch.setattr(oracle.wfa_kernels, "__file__", str(tmp_path / "__init__.py"))
+    digests = set()
+    for text in ("faulty", "mended"):
+        (tmp_path / "cpu" / "bpm.py").write_text(text)
+        digests.add(oracle._sources.__wrapped__())
+    assert len(digests) == 2
 
 
 @pytest.mark.parametrize("threads", [1, 3])
