@@ -31,14 +31,15 @@ def interrupted():
         return *_arrays(signal.SIGINT), None, None
 
     _arrays(signal.SIGURG)  # compiles; without a handler it is ignored
-    return SimpleNamespace(align_range=align_range)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    yield SimpleNamespace(align_range=align_range)
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(interrupted):
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         schedule.align_batch(interrupted, PairBatch.from_strings(["A"], ["A"]), Edit(), "score", 1, 10**6)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_handlers_are_called_behind_the_work_in_the_order_of_their_signals():
