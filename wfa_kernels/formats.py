@@ -127,8 +127,6 @@ def write_fasta(pairs, pattern_path, text_path):
 
 def require_writable(path):
     """Raise PairsError unless a file could be written at path now: to be asked before long work."""
-    if os.path.isdir(path):
-        raise PairsError(f"{path}: cannot be written (it is a directory)")
     try:
         whole_file.require_writable(path)
     except OSError as error:

@@ -3,6 +3,7 @@
 import json
 import os
 
+from wfa_kernels import whole_file
 from workflow.profile import watched
 from workflow.profile.cells import ProfileError
 from workflow.profile.layout import LAYOUT
@@ -32,8 +33,6 @@ def write(path, kind, content, host=None):
         "time_utc": provenance.now_utc(),
         "tool_source_hashes": watched.source_hashes(kind),
     }
-    beside = f"{path}.{os.getpid()}.part"
-    with open(beside, "w", encoding="utf-8") as out:
+    with whole_file.beside(path) as part, open(part, "w", encoding="utf-8") as out:
         json.dump(head | content, out, indent=1)
         out.write("\n")
-    os.replace(beside, path)

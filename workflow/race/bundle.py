@@ -2,10 +2,10 @@
 
 import io
 import json
-import os
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from wfa_kernels import whole_file
 from workflow.profile import layout
 from workflow.race.host import is_name
 from workflow.race.samples import SamplesError
@@ -43,16 +43,12 @@ def _profiles(folder, within):
 
 
 def _write_zip(out, files):
-    beside = f"{out}.{os.getpid()}.part"
     try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_STORED) as bundle:
+        with whole_file.beside(out) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as bundle:
             for name, path in files.items():
                 bundle.write(path, name)
-        os.replace(beside, out)
     except OSError as error:
         raise BundleError(f"{out}: cannot be written ({error.strerror})") from None
-    finally:
-        Path(beside).unlink(missing_ok=True)
 
 
 def take(bundle, recorded):
@@ -70,9 +66,8 @@ def take(bundle, recorded):
             target = Path(recorded, name)
             replaced += target.exists() and target.read_bytes() != data
             target.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(f"{target}.{os.getpid()}.part")
-            beside.write_bytes(data)
-            os.replace(beside, target)
+            with whole_file.beside(target) as part:
+                Path(part).write_bytes(data)
     except OSError as error:
         raise BundleError(f"{recorded}: cannot be written ({error.strerror})") from None
     races = sum(name.endswith(".parquet") for name in content)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wfa_kernels import Affine, PairBatch, PairsError
+from wfa_kernels import Affine, PairBatch, PairsError, whole_file
 from workflow import aligners
 from workflow.race import provenance, samples
 from workflow.race.conductor import Conductor
@@ -102,9 +102,8 @@ def _race_once(conductor, dataset, path, host, store, out):
         samples.write(kept, _rows(conductor, records, pairs, context), card)
         conductor.say(f"  {_summary(records, card)}; {_seconds(conductor.watch)}")
     os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-    beside = f"{out}.{os.getpid()}.part"
-    shutil.copyfile(kept, beside)
-    os.replace(beside, out)
+    with whole_file.beside(out) as part:
+        shutil.copyfile(kept, part)
 
 
 def _context(conductor, dataset, pairs, dataset_hash, host, key):

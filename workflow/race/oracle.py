@@ -6,7 +6,6 @@ letters, minutes for noisy ones. The second opinion is the plain O(nm) dynamic p
 with any (thesis Eq. 2): on pairs spread over the batch, and on pairs that a tool fails, before the tool is blamed.
 """
 
-import contextlib
 import hashlib
 import math
 import os
@@ -18,7 +17,7 @@ import numpy as np
 from numba import njit
 
 import wfa_kernels
-from wfa_kernels import Affine, Edit, align
+from wfa_kernels import Affine, Edit, align, whole_file
 from wfa_kernels.result import NO_SCORE
 
 #: Cells of the second opinion's sample: some seconds of plain dynamic programming.
@@ -58,9 +57,9 @@ def exact_scores(pairs, penalties, folder, key, seconds=math.inf):
     done = _compute(pairs, penalties, scores, done, time.monotonic() + seconds)
     confirmed = confirm(pairs, penalties, scores)
     os.makedirs(folder, exist_ok=True)
-    with _whole(path) as part, open(part, "wb") as file:
+    with whole_file.beside(path) as part, open(part, "wb") as file:
         np.save(file, scores)
-    with _whole(beside) as part:
+    with whole_file.beside(beside) as part:
         Path(part).write_text(f"{confirmed} {done}\n")
     return path, confirmed
 
@@ -91,14 +90,6 @@ def _compare_plain(pairs, penalties, scores, first):
     for i, other in zip(rows.tolist(), found.tolist(), strict=True):
         if NO_SCORE not in (other, scores[i]) and other != scores[i]:
             raise OracleError(f"pair {first + i}: {penalties} costs {other} by the {name} kernel, not {scores[i]}")
-
-
-@contextlib.contextmanager
-def _whole(path):
-    """Path to write to; the file then takes its name at once, or never."""
-    part = f"{path}.{os.getpid()}.part"
-    yield part
-    os.replace(part, path)
 
 
 def confirm(pairs, penalties, scores):

@@ -10,6 +10,8 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from wfa_kernels import whole_file
+
 SCHEMA = pa.schema(
     [
         ("race_id", pa.string()),
@@ -82,9 +84,8 @@ def write(path, rows, card):
     schema = SCHEMA.with_metadata({b"race": json.dumps(card).encode()})
     table = pa.Table.from_pylist(rows, schema=schema)
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    beside = f"{path}.{os.getpid()}.part"
-    pq.write_table(table, beside)
-    os.replace(beside, path)
+    with whole_file.beside(path) as part:
+        pq.write_table(table, part)
 
 
 def read(path):

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from simulators.generator import realised_statistics, with_metadata
-from wfa_kernels import PairBatch, PairsError
+from wfa_kernels import PairBatch, PairsError, whole_file
 from wfa_kernels.formats import read_sequences, require_writable
 from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, check_name
 
@@ -196,10 +196,8 @@ def write_report(path, pairs):
     """Write what the metadata says of the data set as JSON, whole or not at all."""
     report = {key: pairs.metadata[key] for key in ("dataset", "source")}
     report |= {key: json.loads(pairs.metadata[key]) for key in ("realised", "parameters")}
-    beside = f"{path}.{os.getpid()}.part"
-    with open(beside, "w", encoding="utf-8") as sink:
+    with whole_file.beside(path) as part, open(part, "w", encoding="utf-8") as sink:
         json.dump(report, sink, indent=2)
-    os.replace(beside, path)
 
 
 if __name__ == "__main__":
