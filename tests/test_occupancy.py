@@ -107,6 +107,10 @@ print(json.dumps(found))
 """
 
 
+def test_there_is_room_for_twice_the_stamps_that_a_gpu_has_left():
+    assert occupancy.room(100_000) > 2 * 4_200_691  # of so many CLR-like pairs on an H200
+
+
 @pytest.mark.slow
 def test_a_call_in_the_simulator_leaves_a_stamp_of_every_warp(tmp_path):
     found = cuda_simulator.answer_of("-c", IN_THE_SIMULATOR, tmp_path)
