@@ -4,6 +4,7 @@ The kernels here need block barriers only, which the simulator has (it lacks war
 refuses is refused here too: array sizes that are no plain positive int.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False, back_together=None, reads=None, apart=1):  # fmt: skip
+          wide=False, back_together=None, reads=None, apart=1, late=0):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -28,6 +29,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
     the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
     FEW_LETTERS, FEW) of the module long_reads. apart: bytes from a letter to the next one, -1 for a view in reverse.
+    late: every how many pieces of letters, 64 each, one is not packed when it is due.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
     "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
@@ -54,6 +56,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "back_together": back_together,
         "reads": reads,
         "apart": apart,
+        "late": late,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     return answer_of(__file__, stdin=json.dumps(request))
@@ -93,9 +96,14 @@ def force(request):
         design,
         long_reads,
         records,
+        source,
         strips_design,
     )
 
+    source.PATIENCE_S = 0.2 if request["late"] else 60
+    if request["late"]:
+        batches._PIECES, batches._PACKED_AT_A_TIME = 1 << 20, 1
+        be_late(request["late"])
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
@@ -120,6 +128,36 @@ def force(request):
         strips_design.BandsThenStrips.likely_level = lambda self, longest, pairs: None
     strips_design.BandsThenStrips.rate = request["rate"]
     affine_wfa_design.AffineWfa.first_level = request["first_level"]
+
+
+def be_late(every):
+    """Let every such piece of letters be packed as soon as no batch waits for it, but not before."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    from wfa_kernels.cuda import host_packing, source
+
+    begin, settle, begun, late = ThreadPoolExecutor.submit, source.Source.settle, itertools.count(1), {}
+
+    def submit(threads, function, *arguments):
+        if function is not host_packing.pack or next(begun) % every:
+            return begin(threads, function, *arguments)
+        piece = Future()
+        piece.set_running_or_notify_cancel()
+        late[piece] = arguments
+        return piece
+
+    def end(pieces):
+        for piece in filter(late.get, pieces):
+            piece.set_result(host_packing.pack(*late[piece]))
+
+    def settled(letters, due):
+        if not letters.shares:  # the wire waits for those, too
+            end(letters.staging)
+        left = settle(letters, due)
+        end(letters.late)
+        return left
+
+    ThreadPoolExecutor.submit, source.Source.settle = submit, settled
 
 
 def spread(pairs, apart):

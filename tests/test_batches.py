@@ -1,5 +1,6 @@
 """Pairs cut into batches: what the GPU is told of them."""
 
+from threading import Event
 from types import SimpleNamespace
 from unittest import mock
 
@@ -74,6 +75,17 @@ def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
         assert batch.bits == 8
         assert as_packed == (kind is PackedPairs and np.shares_memory(batch.records, pairs.records))
     assert skipped == list(long) and done == [row for row in range(PAIRS) if row not in long]
+
+
+def test_lengths_are_told_by_the_caller_where_no_thread_is_free():
+    pairs, free = given(PinnedPairs, random_pairs(PAIRS, 90)), Event()
+    cutter = batcher()
+    busy = [cutter.beside(free.wait, 60) for _ in range(2 * batches._THREADS)]
+    found = list(cutter.batches(pairs, 60_000, []))
+    assert not any(thread.done() for thread in busy)
+    free.set()
+    assert len(found) > 3 and found[-1].stop == PAIRS
+    check_told(found[-1], pairs, False)
 
 
 @pytest.mark.parametrize(("kind", "first", "least"), [(PinnedPairs, 4, 8), (PackedPairs, 4, 4)])

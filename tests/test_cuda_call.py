@@ -98,9 +98,10 @@ def interrupted():
     import threading
 
     from wfa_kernels import Edit, PairBatch, align
-    from wfa_kernels.cuda import aligner, buffers, host_packing
+    from wfa_kernels.cuda import aligner, host_packing
+    from wfa_kernels.cuda.source import Source
 
-    pack, wait, begun, packed, done = host_packing.pack, buffers.Source.wait, *(threading.Event() for _ in range(3))
+    pack, settle, begun, packed, done = host_packing.pack, Source.settle, *(threading.Event() for _ in range(3))
     first = b"ACGA" * 15 + b"TTGA"
 
     def pack_late(letters, planes, odd):
@@ -113,21 +114,22 @@ def interrupted():
             done.set()
         return answer
 
-    def interrupt(source):
+    def interrupt(source, due):
         begun.wait()
         raise KeyboardInterrupt
 
-    def wait_for_both(source):
-        wait(source)
+    def wait_for_both(source, due):
+        left = settle(source, due)
         packed.set()
         done.wait()
+        return left
 
-    host_packing.pack, buffers.Source.wait, was_interrupted = pack_late, interrupt, False
+    host_packing.pack, Source.settle, was_interrupted = pack_late, interrupt, False
     try:
         align(PairBatch.from_strings([first], [b"G" * 64]), Edit(), device="cuda")
     except KeyboardInterrupt:
         was_interrupted = True
-    kept, buffers.Source.wait = len(aligner._streams), wait_for_both
+    kept, Source.settle = len(aligner._streams), wait_for_both
     scores = align(PairBatch.from_strings([b"ACGA" * 16], [b"ACGA" * 16]), Edit(), device="cuda").scores
     return was_interrupted, kept, scores.tolist()
 

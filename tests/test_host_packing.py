@@ -1,14 +1,19 @@
 """Letters that the host packs: what it makes of any bytes, and that they reach the GPU as those packed there do."""
 
 import random
+from concurrent.futures import Future, wait
+from threading import Timer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests import cuda_simulator, naive
 from tests.test_cuda_edit import LENGTHS, check, random_pairs
-from wfa_kernels.cuda import batches, host_packing
+from wfa_kernels import PairBatch
+from wfa_kernels.cuda import batches, host_packing, source
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
+from wfa_kernels.cuda.buffers import Slot
 
 CODES = {ord("A"): 0, ord("C"): 1, ord("T"): 2, ord("G"): 3}
 
@@ -48,27 +53,143 @@ def test_pieces_for_many_threads_are_the_whole(monkeypatch):
         letters = bytes(random.Random(length).choices(b"ACGTN", k=length))
         words = -(-length // 32)
         planes, odd = np.zeros(words, np.uint64), np.zeros(words, np.uint32)
-        pieces = list(batches._pieces(np.frombuffer(letters, np.uint8), planes, odd))
-        assert len(pieces) == min(batches._THREADS // 2, -(-length // 64))
+        pieces = list(
+            batches._pieces(np.frombuffer(letters, np.uint8), planes, odd, batches._letters_of_a_piece(length))
+        )
+        assert len(pieces) == min(batches._PIECES, -(-length // 64))
         assert sum(len(piece[0]) for piece in pieces) == length
         found = [host_packing.pack(*piece) for piece in pieces]
         assert (any(found), planes.tolist(), odd.tolist()) == packed(letters)
 
 
-@pytest.mark.parametrize("source", ["pageable", pytest.param("pinned", marks=pytest.mark.slow)])
-def test_letters_without_a_code_are_found_wherever_they_are_packed(source):
+@pytest.mark.parametrize("kind", ["pageable", pytest.param("pinned", marks=pytest.mark.slow)])
+def test_letters_without_a_code_are_found_wherever_they_are_packed(kind):
     """Of each batch the first letters are packed by the host, of page-locked ones the others on the GPU."""
     pairs = random_pairs(16, LENGTHS[7:], seed=5)
     strange = (1, 8, 15)
     for row in strange:
         pattern, text = pairs[row]
         pairs[row] = (pattern + b"N", text) if row % 2 else (pattern, b"n" + text)
-    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", source, letters=300)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", kind, letters=300)
     letters = sum(len(pattern) + len(text) for pattern, text in pairs)
     by_host = 32 * sum(answer["host_packed"])
     assert len(answer["batches"]) > 3
-    assert by_host >= letters if source == "pageable" else 0 < by_host < letters
+    assert by_host >= letters if kind == "pageable" else 0 < by_host < letters
     check(pairs, answer, rescued=strange)
+
+
+@pytest.mark.parametrize("late", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+def test_letters_that_the_host_packs_too_late_cross_the_wire_as_they_are(late):
+    pairs = random_pairs(48, (150, 200, 251), seed=late, most_edits=3)
+    pairs = [pair for row, pair in enumerate(pairs) if row % 4]  # none so unlike that it goes round twice
+    strange = range(2, 36, 5)
+    for row in strange:
+        pattern, text = pairs[row]
+        pairs[row] = (pattern + b"N", text) if row % 2 else (pattern, b"n" + text)
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", "pinned", letters=2000, late=late)
+    share = sum(int(batches._SHARE * len(letters)) for pair in pairs for letters in pair)
+    by_host = 32 * sum(answer["host_packed"])
+    assert len(answer["batches"]) > 3
+    assert by_host == 0 if late == 1 else 0 < by_host < share / 2
+    check(pairs, answer, rescued=strange)
+
+
+def pieces(*states):
+    """Futures: of True, done, with letters without a code found; of False, done; of None, begun."""
+    found = [Future() for _ in states]
+    for piece, state in zip(found, states, strict=True):
+        piece.set_running_or_notify_cancel()
+        if state is not None:
+            piece.set_result(state)
+    return found
+
+
+def shared(*sides):
+    """(letters of each side, their Source): of 400 a side the host packs 320, in pieces of 128."""
+    letters = [np.arange(400, dtype=np.uint16).astype(np.uint8) + side for side in range(2)]
+    planes, odd = ([np.arange(10, dtype=kind) for _ in sides] for kind in (np.uint64, np.uint32))
+    shares = [source.Share(flat, pieces, 128) for flat, pieces in zip(letters, sides, strict=True)]
+    staging = [piece for pieces in sides for piece in pieces]
+    return letters, source.Source(planes, odd, [flat[320:] for flat in letters], staging, shares=shares)
+
+
+@pytest.mark.parametrize(("first", "second", "strange"), [(True, False, True), (False, True, False)])
+def test_only_the_first_pieces_are_kept_when_they_are_due(first, second, strange):
+    patterns, texts, waiting = pieces(first, None, second), pieces(False, False, False), Future()
+    letters, found = shared(patterns, texts)
+    patterns.append(waiting)  # of which no thread has begun
+    left = found.settle(lambda: True)
+    assert [planes.tolist() for planes in found.planes] == [[0, 1, 2, 3], list(range(10))]
+    assert [odd.tolist() for odd in found.odd] == [[0, 1, 2, 3], list(range(10))]
+    for side, (kept, count) in enumerate([(128, 192), (320, 0)]):
+        np.testing.assert_array_equal(found.letters[side], letters[side][kept:])
+        np.testing.assert_array_equal(left[side], letters[side][kept : kept + count])
+    assert found.strange == strange, "those of the third piece are the GPU's to find"
+    assert found.late == [patterns[1]] and waiting.cancelled()
+
+
+def test_nothing_is_left_before_it_is_due():
+    late, asked = Future(), []
+    _, found = shared([*pieces(False, False), late], pieces(False, False, False))
+
+    def due():
+        asked.append(True)
+        if len(asked) == 2:
+            late.set_result(True)
+        return False
+
+    assert [len(side) for side in found.settle(due)] == [0, 0]
+    assert len(asked) == 2 and found.strange and not found.late
+    assert [len(planes) for planes in found.planes] == [10, 10]
+
+
+def test_letters_that_are_not_there_as_ascii_are_waited_for():
+    late = Future()
+    _, found = shared([*pieces(False, False), late], pieces(False, False, False))
+    found.shares = ()
+    Timer(0.05, late.set_result, [False]).start()
+    assert [len(side) for side in found.settle(lambda: True)] == [0, 0]
+    assert late.done() and not found.strange and [len(planes) for planes in found.planes] == [10, 10]
+
+
+def test_a_fault_of_a_thread_is_the_calls():
+    failed = Future()
+    failed.set_exception(MemoryError("no room"))
+    _, found = shared([failed, *pieces(False, None)], pieces(False, False, False))
+    with pytest.raises(MemoryError, match="no room"):
+        found.settle(lambda: True)
+
+
+def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
+    letters, words = np.full(1 << 22, ord("A"), np.uint8), 1 << 17
+    slot = SimpleNamespace(stage_packed=lambda _: [(np.empty(words, np.uint64), np.empty(words, np.uint32))] * 2)
+    batcher = batches.Batcher([], 1, len(letters), 1, host_packs=True)
+
+    def part(left):
+        """Of the letters that it packs of a batch. left: all of them are left to the wire."""
+        found = batcher._packed((letters, letters), slot, batcher._share)
+        share = sum(map(len, found.planes)) * 32 / (2 * len(letters))
+        wait(found.staging)
+        if left:
+            found.planes = [planes[:0] for planes in found.planes]
+        batcher.learn(found)
+        return share
+
+    assert [part(left) for left in (False, True, True, *[False] * 12)] == [
+        *[3 / 8] * 2,
+        *(eighths / 32 for eighths in (1, *range(1, 12))),
+        3 / 8,
+    ]
+    part(True)
+    list(batcher.batches(PairBatch.from_strings([], []), 100, []))
+    assert part(False) == 3 / 8, "of the next call"
+
+
+def test_buffers_are_used_again_when_what_is_late_is_done():
+    late = Future()
+    slot = SimpleNamespace(late=[late], staged_planes=[])
+    Timer(0.05, late.set_result, [False]).start()
+    assert Slot.stage_packed(slot, 100) == [] and late.done()
 
 
 def test_the_papers_designs_pack_on_the_gpu():

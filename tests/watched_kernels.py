@@ -27,9 +27,9 @@ class Watched:
         send = stream.Stream._send
 
         def watched(stream_, batch):
+            send(stream_, batch)
             self.batches.append(batch.pairs)
             self.host_packed.append(sum(map(len, batch.source.planes)))
-            send(stream_, batch)
 
         stream.Stream._send = watched
 

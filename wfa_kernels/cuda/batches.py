@@ -6,15 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from wfa_kernels.cuda import host_packing, records
-from wfa_kernels.cuda.buffers import Batch, Source
+from wfa_kernels.cuda.buffers import Batch
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS, record_words
+from wfa_kernels.cuda.device import host_cores
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
+from wfa_kernels.cuda.source import Share, Source
 
 #: Letters are packed, and ordinary memory is brought into page-locked memory, by several threads: one does not keep up
-#: with the wire.
-_THREADS = 8
+#: with the wire. The thread that feeds the GPU needs a core of its own.
+_THREADS = max(2, min(8, host_cores() - 1))
 #: Letters, and lengths, that a thread brings at a time; the latter whole blocks.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: How many times smaller the first batch is, as the kernels begin early then, and the least that the last ones take,
@@ -22,12 +24,14 @@ _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: host has launched what the one before needs.
 _FIRST_PART, _LEAST_PART = 4, 8
 _FIRST_PART_PACKED = _LEAST_PART_PACKED = 4
-#: Part of a batch's page-locked letters that the host packs while the others cross the wire, and fewest letters of a
-#: batch, on each side, for which the threads' work is worth what starting it takes. More than that part, and they and
-#: the copy engine get into each other's way at the host's memory.
+#: Most of a batch's page-locked letters that the host packs while the others cross the wire, as a part of them, and
+#: fewest letters of a batch, on each side, for which the threads' work is worth what starting it takes. More than that
+#: part, and they and the copy engine get into each other's way at the host's memory.
 _SHARE, _LEAST_TO_SHARE = 3 / 8, 1 << 25
-#: Fewest letters that a thread packs at a time.
-_PACKED_AT_A_TIME = 1 << 20
+#: How much larger that part is than what the host has packed of the batch before, in time.
+_MORE = 1 / 32
+#: Most pieces in which the letters of one side are packed, and fewest letters of each.
+_PIECES, _PACKED_AT_A_TIME = 4, 1 << 20
 
 
 @dataclass
@@ -38,7 +42,7 @@ class _Draft:
     start: int
     stop: int
     records: np.ndarray
-    telling: list  # what is under way into them, each to tell the longest sequence
+    telling: list  # (future, arguments) of what is under way into them, each to tell the longest sequence
 
 
 class Batcher:
@@ -53,6 +57,7 @@ class Batcher:
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
         self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
         self._longest = 0  # sequence of the call before; during a call, of its batches so far
+        self._share = _SHARE
 
     def beside(self, function, *arguments):
         """Begin what the host has to do besides, in another thread; a future."""
@@ -62,12 +67,22 @@ class Batcher:
         """Wait for its threads, which begin nothing more."""
         self._threads.shutdown(cancel_futures=True)
 
+    def learn(self, source):
+        """A host that has not packed its share of a batch in time has less to do for the next ones.
+
+        Its threads would keep it from what only the host can do. source: of that batch, when it is settled.
+        """
+        if source.shares:
+            packed, letters = LETTERS * sum(map(len, source.planes)), sum(len(side.letters) for side in source.shares)
+            self._share = min(_SHARE, packed / letters + _MORE)
+
     def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.
 
         letters: most of a batch in this call. skipped: list, to which the rows of pairs over the limit are added. The
         first and the last batches are small: the kernels begin early, and little is left to do after the last copy.
         """
+        self._share = _SHARE
         if isinstance(pairs, PackedPairs):
             longest, least = int(pairs.longest.max(initial=0)), letters // max(_FIRST_PART_PACKED, _LEAST_PART_PACKED)
             if longest <= self.longest and longest * THREADS <= least:
@@ -128,14 +143,18 @@ class Batcher:
             rows = slice(start + at, min(start + at + _LENGTHS_AT_A_TIME, stop) + 1)
             first, last = at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS
             out = told[first * words : last * words], longest[first:last]
-            pieces.append(
-                self._threads.submit(records.tell, pairs.pattern_offsets[rows], pairs.text_offsets[rows], bits, *out)
-            )
+            arguments = pairs.pattern_offsets[rows], pairs.text_offsets[rows], bits, *out
+            pieces.append((self._threads.submit(records.tell, *arguments), arguments))
         return _Draft(number, start, stop, told, pieces)
 
     def _told(self, pairs, draft):
-        """(pairs of a draft before one over the limit, the longest sequence of these)."""
-        longest = max(piece.result() for piece in draft.telling)
+        """(pairs of a draft before one over the limit, the longest sequence of these).
+
+        What no thread has begun is not waited for: they may have the letters of the batch before to pack.
+        """
+        longest = max(
+            records.tell(*arguments) if piece.cancel() else piece.result() for piece, arguments in draft.telling
+        )
         if longest <= self.longest:
             return draft.stop - draft.start, longest
         rows = slice(draft.start, draft.stop + 1)
@@ -164,7 +183,7 @@ class Batcher:
         ordered, locked = isinstance(pairs, LongestFirst), isinstance(pairs, PinnedPairs)
         large = min(last - first for first, last in bounds) >= _LEAST_TO_SHARE
         if self._host_packs and (large if locked else not ordered):
-            return self._packed(_letters(pairs, bounds), slot, _SHARE if locked else 1)
+            return self._packed(_letters(pairs, bounds), slot, self._share if locked else 1)
         if locked:
             return Source(letters=_letters(pairs, bounds))
         staged = tuple(
@@ -175,15 +194,17 @@ class Batcher:
 
     def _packed(self, letters, slot, share):
         """Source of these letters, a share of which the host packs."""
-        planes, odd, rest, staging = [], [], [], []
+        planes, odd, rest, shares = [], [], [], []
         for flat, buffers in zip(letters, slot.stage_packed(self.letters), strict=True):
             cut = len(flat) if share == 1 else int(share * len(flat)) // host_packing.BLOCK * host_packing.BLOCK
-            words = tuple(buffer[: -(-cut // LETTERS)] for buffer in buffers)
-            staging += [self._threads.submit(host_packing.pack, *piece) for piece in _pieces(flat[:cut], *words)]
+            words, size = tuple(buffer[: -(-cut // LETTERS)] for buffer in buffers), _letters_of_a_piece(cut)
+            pieces = [self._threads.submit(host_packing.pack, *piece) for piece in _pieces(flat[:cut], *words, size)]
             planes.append(words[0])
             odd.append(words[1])
             rest.append(flat[cut:])
-        return Source(planes, odd, rest, staging)
+            shares.append(Share(flat, pieces, size))
+        staging = [piece for side in shares for piece in side.pieces]
+        return Source(planes, odd, rest, staging, shares=() if share == 1 else shares)
 
 
 def _letters(pairs, bounds):
@@ -198,10 +219,14 @@ def _copies(sources, targets):
             yield np.copyto, target[at : at + _LETTERS_AT_A_TIME], source[at : at + _LETTERS_AT_A_TIME]
 
 
-def _pieces(letters, planes, odd):
-    """Yield what each of half of the threads packs: (letters, their planes, their odd ones)."""
-    blocks = -(-max(_PACKED_AT_A_TIME, -(-len(letters) // (_THREADS // 2))) // host_packing.BLOCK)
-    size, words = blocks * host_packing.BLOCK, blocks * host_packing.BLOCK // LETTERS
+def _letters_of_a_piece(letters):
+    """Letters of each piece but the last in which threads pack so many of one side; whole blocks."""
+    return -(-max(_PACKED_AT_A_TIME, -(-letters // _PIECES)) // host_packing.BLOCK) * host_packing.BLOCK
+
+
+def _pieces(letters, planes, odd, size):
+    """Yield what a thread packs at a time: (letters, their planes, their odd ones)."""
+    words = size // LETTERS
     for piece in range(-(-len(letters) // size)):
         part = letters[piece * size : (piece + 1) * size]
         part.flags.writeable = False  # as letters of a mapped file are: compiled once for both

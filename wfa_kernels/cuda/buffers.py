@@ -1,6 +1,6 @@
 """What a batch in flight has of the GPU: buffers, a CUDA stream for its kernels, events."""
 
-from collections.abc import Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
 from wfa_kernels.cuda.records import blocks_of
+from wfa_kernels.cuda.source import Source
 
 #: Sets of buffers, which go round; more of long reads, as they wait for a batch's longest way back.
 SLOTS, READS_SLOTS = 4, 6
@@ -48,6 +49,7 @@ class Slot:
         self.staged_records = pinned_array(blocks * record_words(record_bits), np.uint32)
         self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
+        self.late = ()  # futures of what still writes to staged_planes, for a batch that has gone without
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
@@ -69,32 +71,11 @@ class Slot:
 
     def stage_packed(self, letters):
         """[(planes, odd)], two times, page-locked where there is room: for letters of a batch that the host packs."""
+        wait(self.late)
         if self.staged_planes is None:
             words = -(-letters // LETTERS)
             self.staged_planes = [(host_array(words, np.uint64), host_array(words, np.uint32)) for _ in range(2)]
         return self.staged_planes
-
-
-@dataclass
-class Source:
-    """The letters of a batch on the host, page-locked or soon to be; each of these for the patterns and for the texts.
-
-    planes: uint64[...], the first letters, packed. odd: uint32[...] to go with them.
-    letters: uint8[...], the letters behind those, as ASCII. locked: they are page-locked and there, not staged.
-    staging: futures of what fills the other arrays, each with whether it found letters without a code to pack.
-    """
-
-    planes: Sequence = (np.empty(0, np.uint64),) * 2
-    odd: Sequence = (np.empty(0, np.uint32),) * 2
-    letters: Sequence = (np.empty(0, np.uint8),) * 2
-    staging: Sequence = ()
-    locked: bool = True
-    strange: bool = False  # letters without a code are among the packed ones
-
-    def wait(self):
-        """Until all arrays are filled."""
-        found = [done.result() for done in self.staging]
-        self.strange = any(found)
 
 
 @dataclass
@@ -106,7 +87,7 @@ class Batch:
     stop: int
     longest: int
     slot: Slot
-    source: "Source"
+    source: Source
     records: np.ndarray  # what the GPU is told of the pairs, page-locked
     bits: int  # of a length in the records
     before: tuple  # what is to be subtracted from the records' places, of patterns and of texts

@@ -1,5 +1,6 @@
 """The GPU, if there is one. Nothing here needs a GPU, a driver or an installed numba-cuda to be imported."""
 
+import os
 from functools import cache
 from importlib.util import find_spec
 
@@ -106,6 +107,11 @@ def free_bytes():
     return int(cuda.current_context().get_memory_info().free)
 
 
+def host_cores():
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def processors():
     """Processors (SMs) of the GPU in use; the simulator counts as one."""
     from numba import cuda
@@ -165,6 +171,17 @@ def copy_out(target, source, first, stream):
         target.view(np.uint8)[:] = _simulated_bytes(source)[at : at + target.nbytes]
     elif target.nbytes:
         _check(_driver().cuMemcpyDtoHAsync(target.ctypes.data, address(source) + at, target.nbytes, int(stream)))
+
+
+def is_done(event):
+    """Whether what lies before an event in its stream is done, as all is at once in the simulator."""
+    if simulated():
+        return True
+    (answer,) = _driver().cuEventQuery(event.handle)
+    if answer == _driver().CUresult.CUDA_ERROR_NOT_READY:
+        return False
+    _check((answer,))
+    return True
 
 
 def attach():

@@ -53,8 +53,8 @@ def _nibble(bits):
 
 
 @inlined
-def _pack_word(letters, w, planes, odd, first):
-    """Pack 32 letters into word ``first`` + w; whether one of them has no code."""
+def _pack_word(letters, w, planes, odd):
+    """Pack 32 letters, the w-th ones, into word LEAD_WORDS + w; whether one of them has no code."""
     plane_0, plane_1, strange = uint32(0), uint32(0), uint32(0)
     for q in range(2 * _WORDS):
         eight = letters[int64(_WORDS) * w + int64(q >> 1)]
@@ -66,8 +66,8 @@ def _pack_word(letters, w, planes, odd, first):
             for byte in range(4):
                 if (wrong >> uint32(8 * byte)) & uint32(0xFF) != uint32(0):
                     strange |= uint32(1) << uint32(4 * q + byte)
-    planes[first + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
-    odd[first + w] = strange
+    planes[int64(LEAD_WORDS) + w] = (uint64(plane_1) << uint64(32)) | uint64(plane_0)
+    odd[int64(LEAD_WORDS) + w] = strange
     return strange != uint32(0)
 
 
@@ -78,17 +78,17 @@ def pack_letters(
 ):  # fmt: skip
     """Pack the letters of a batch, or what the host has left of them, one word a thread.
 
-    pattern, text: uint64[...], ASCII bytes end to end. pattern_words, text_words: number of words to make.
-    pattern_planes, text_planes: uint64[...], pattern_odd, text_odd: uint32[...], written from LEAD_WORDS and, behind
-    that, from word pattern_first and text_first on. flag: int64[1], set to the number of the batch where a letter has
-    no code (it may lie behind the last sequence).
+    pattern, text: uint64[...], ASCII bytes end to end, read where those letters lie that are packed here.
+    pattern_first, text_first, pattern_words, text_words: first word to make, and how many. pattern_planes, text_planes:
+    uint64[...], pattern_odd, text_odd: uint32[...], written behind LEAD_WORDS. flag: int64[1], set to the number of the
+    batch where a letter has no code (it may lie behind the last sequence).
     """
     w = int64(cuda.blockIdx.x) * int64(PACK_THREADS) + int64(cuda.threadIdx.x)
     strange = False
     if w < pattern_words:
-        strange = _pack_word(pattern, w, pattern_planes, pattern_odd, int64(LEAD_WORDS) + pattern_first)
+        strange = _pack_word(pattern, pattern_first + w, pattern_planes, pattern_odd)
     elif w < pattern_words + text_words:
-        strange = _pack_word(text, w - pattern_words, text_planes, text_odd, int64(LEAD_WORDS) + text_first)
+        strange = _pack_word(text, text_first + w - pattern_words, text_planes, text_odd)
     if strange:
         flag[0] = batch
 

@@ -7,10 +7,12 @@ must not wait for the kernels of later ones. The wire is the limit at short leng
 lengths as 8 bits or 16 (the GPU adds them up), scores, ends of CIGARs, and CIGARs of just the size they have. That size
 is known on the GPU only: the host waits for it some batches behind the copies, and then asks for the CIGARs. Letters
 come as ASCII, and are packed there, or packed already, by the caller or by the host's cores: those that must be brought
-into page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire.
+into page-locked memory come packed, of large batches in page-locked memory a part, while the others cross the wire: as
+much of them as is packed by the time these have.
 """
 
 from collections import deque
+from concurrent.futures import wait
 from contextlib import suppress
 
 import numpy as np
@@ -130,6 +132,7 @@ class Stream:
         self._widen(ends)
         for done in (cleared, *(slot.widening for slot in self.slots if slot.widening)):
             done.result()
+        wait([late for slot in self.slots for late in slot.late])
         self.spans = None  # else its events were not free for the next call
         for row in skipped:
             scores[row] = NO_SCORE
@@ -146,7 +149,7 @@ class Stream:
             ended = self.spans.begin("time_h2d", batch, self.inward)
             device.copy_in(slot.records, batch.records, self.inward)
             if batch.source.locked:
-                self._send_letters(batch)
+                self._send_letters(batch, batch.source.letters)
             if not batch.source.staging:
                 self._send_planes(batch)
             slot.arrived = ended()
@@ -154,18 +157,22 @@ class Stream:
 
     def _send(self, batch):
         """Send what the host packs or stages of a batch, when it is done."""
-        if not batch.source.staging:
+        slot, source = batch.slot, batch.source
+        if not source.staging:
             return
-        batch.source.wait()
+        # When its other letters have arrived, the wire has those of the next batch to do: time enough to wake up in.
+        left = source.settle(lambda: device.is_done(slot.arrived))
+        self.batcher.learn(source)
+        slot.late = source.late
         ended = self.spans.begin("time_h2d", batch, self.inward)
-        if not batch.source.locked:
-            self._send_letters(batch)
+        self._send_letters(batch, left if source.locked else source.letters)
         self._send_planes(batch)
-        batch.slot.arrived = ended()
+        slot.arrived = ended()
 
-    def _send_letters(self, batch):
-        for target, letters in zip(batch.slot.ascii, batch.source.letters, strict=True):
-            device.copy_in(target, letters, self.inward)
+    def _send_letters(self, batch, letters):
+        """Send letters of the patterns and of the texts to where the packed ones end."""
+        for target, planes, some in zip(batch.slot.ascii, batch.source.planes, letters, strict=True):
+            device.copy_in(target, some, self.inward, len(planes) * LETTERS // target.dtype.itemsize)
 
     def _send_planes(self, batch):
         slot, source = batch.slot, batch.source
