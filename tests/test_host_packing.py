@@ -11,25 +11,27 @@ import pytest
 from tests import cuda_simulator, naive
 from tests.test_cuda_edit import LENGTHS, check, random_pairs
 from wfa_kernels import PairBatch
-from wfa_kernels.cuda import batches, host_packing, source
+from wfa_kernels.cuda import batches, buffers, host_packing, source
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.buffers import Slot
 
 CODES = {ord("A"): 0, ord("C"): 1, ord("T"): 2, ord("G"): 3}
 
 
-def packed(letters):
+def packed(letters, marked=True):
+    """(whether one has no code, planes, odd). marked: odd holds something before."""
     words = -(-len(letters) // 32)
-    planes, odd = np.full(words, 7, np.uint64), np.full(words, 7, np.uint32)
+    planes, odd = np.full(words, 7, np.uint64), np.full(words, 7 if marked else 0, np.uint32)
     flat = np.frombuffer(letters, np.uint8)
-    return host_packing.pack(flat, planes, odd), planes.tolist(), odd.tolist()
+    return host_packing.pack(flat, planes, odd, marked), planes.tolist(), odd.tolist()
 
 
 @pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000])
-@pytest.mark.parametrize("alphabet", [b"ACGT", b"ACGTN", bytes(range(256))])
-def test_a_letter_is_two_bits_and_a_mark_where_it_has_no_code(length, alphabet):
+@pytest.mark.parametrize("alphabet", [b"ACGT", b"ACGT" * 30 + b"N", b"ACGTN", bytes(range(256))])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_letter_is_two_bits_and_a_mark_where_it_has_no_code(length, alphabet, marked):
     letters = bytes(random.Random(length).choices(alphabet, k=length))
-    strange, planes, odd = packed(letters)
+    strange, planes, odd = packed(letters, marked)
     assert len(planes) == -(-length // 32)
     marks = [letter not in CODES for letter in letters]
     assert strange == any(marks)
@@ -58,7 +60,7 @@ def test_pieces_for_many_threads_are_the_whole(monkeypatch):
         )
         assert len(pieces) == min(batches._PIECES, -(-length // 64))
         assert sum(len(piece[0]) for piece in pieces) == length
-        found = [host_packing.pack(*piece) for piece in pieces]
+        found = [host_packing.pack(*piece, True) for piece in pieces]
         assert (any(found), planes.tolist(), odd.tolist()) == packed(letters)
 
 
@@ -124,7 +126,7 @@ def test_only_the_first_pieces_are_kept_when_they_are_due(first, second, strange
     for side, (kept, count) in enumerate([(128, 192), (320, 0)]):
         np.testing.assert_array_equal(found.letters[side], letters[side][kept:])
         np.testing.assert_array_equal(left[side], letters[side][kept : kept + count])
-    assert found.strange == strange, "those of the third piece are the GPU's to find"
+    assert found.strange == strange and found.marked, "those of the third piece are the GPU's to find"
     assert found.late == [patterns[1]] and waiting.cancelled()
 
 
@@ -162,7 +164,8 @@ def test_a_fault_of_a_thread_is_the_calls():
 
 def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
     letters, words = np.full(1 << 22, ord("A"), np.uint8), 1 << 17
-    slot = SimpleNamespace(stage_packed=lambda _: [(np.empty(words, np.uint64), np.empty(words, np.uint32))] * 2)
+    staged = [(np.empty(words, np.uint64), np.zeros(words, np.uint32))] * 2
+    slot = SimpleNamespace(stage_packed=lambda _: staged, marked=False)
     batcher = batches.Batcher([], 1, len(letters), 1, host_packs=True)
 
     def part(left):
@@ -172,7 +175,7 @@ def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
         wait(found.staging)
         if left:
             found.planes = [planes[:0] for planes in found.planes]
-        batcher.learn(found)
+        batcher.learn(slot, found)
         return share
 
     assert [part(left) for left in (False, True, True, *[False] * 12)] == [
@@ -185,11 +188,35 @@ def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
     assert part(False) == 3 / 8, "of the next call"
 
 
+def test_marks_of_a_batch_are_not_those_of_a_later_one(monkeypatch):
+    monkeypatch.setattr(buffers, "host_array", np.empty)
+    slot = SimpleNamespace(staged_planes=None, late=(), marked=False)
+    slot.stage_packed = lambda letters: Slot.stage_packed(slot, letters)
+    batcher = batches.Batcher([], 1, 4096, 1, host_packs=True)
+    for alphabet in (b"ACGT", b"ACGTN", b"ACGT", b"ACGT", b"AN"):
+        letters = [np.frombuffer(bytes(random.Random(1).choices(alphabet, k=k)), np.uint8) for k in (4096, 999)]
+        found = batcher._packed(letters, slot, 1)
+        found.settle(lambda: False)
+        batcher.learn(slot, found)
+        for side, planes, odd in zip(letters, found.planes, found.odd, strict=True):
+            assert (found.strange, planes.tolist(), odd.tolist()) == (b"N"[0] in alphabet, *packed(bytes(side))[1:])
+        assert slot.marked >= found.strange
+
+
 def test_buffers_are_used_again_when_what_is_late_is_done():
-    late = Future()
-    slot = SimpleNamespace(late=[late], staged_planes=[])
-    Timer(0.05, late.set_result, [False]).start()
-    assert Slot.stage_packed(slot, 100) == [] and late.done()
+    for found in (False, True):
+        late = Future()
+        slot = SimpleNamespace(late=[late], staged_planes=[], marked=False)
+        Timer(0.05, late.set_result, [found]).start()
+        assert Slot.stage_packed(slot, 100) == [] and late.done()
+        assert slot.marked == found, "by what was late"
+
+
+def test_marks_are_0_before_the_first_letter_has_none(monkeypatch):
+    monkeypatch.setattr(buffers, "host_array", lambda words, kind: np.full(words, 7, kind))
+    slot = SimpleNamespace(late=(), staged_planes=None, marked=False)
+    staged = Slot.stage_packed(slot, 100)
+    assert [odd.tolist() for _, odd in staged] == [[0] * 4] * 2 and not slot.marked
 
 
 def test_the_papers_designs_pack_on_the_gpu():

@@ -67,11 +67,13 @@ class Batcher:
         """Wait for its threads, which begin nothing more."""
         self._threads.shutdown(cancel_futures=True)
 
-    def learn(self, source):
-        """A host that has not packed its share of a batch in time has less to do for the next ones.
+    def learn(self, slot, source):
+        """Take into account how the Source of a slot's batch was settled.
 
-        Its threads would keep it from what only the host can do. source: of that batch, when it is settled.
+        A host that has not packed its share in time has less to do for the next batches: its threads would keep it from
+        what only the host can do.
         """
+        slot.late, slot.marked = source.late, slot.marked or source.marked
         if source.shares:
             packed, letters = LETTERS * sum(map(len, source.planes)), sum(len(side.letters) for side in source.shares)
             self._share = min(_SHARE, packed / letters + _MORE)
@@ -198,7 +200,10 @@ class Batcher:
         for flat, buffers in zip(letters, slot.stage_packed(self.letters), strict=True):
             cut = len(flat) if share == 1 else int(share * len(flat)) // host_packing.BLOCK * host_packing.BLOCK
             words, size = tuple(buffer[: -(-cut // LETTERS)] for buffer in buffers), _letters_of_a_piece(cut)
-            pieces = [self._threads.submit(host_packing.pack, *piece) for piece in _pieces(flat[:cut], *words, size)]
+            pieces = [
+                self._threads.submit(host_packing.pack, *piece, slot.marked)
+                for piece in _pieces(flat[:cut], *words, size)
+            ]
             planes.append(words[0])
             odd.append(words[1])
             rest.append(flat[cut:])

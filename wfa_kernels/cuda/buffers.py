@@ -50,6 +50,7 @@ class Slot:
         self.staged_ends = pinned_array(pairs if traced else 1, np.uint32)
         self.staged = self.staged_planes = None
         self.late = ()  # futures of what still writes to staged_planes, for a batch that has gone without
+        self.marked = False  # a letter without a code has been marked there
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
         self.filled = pinned_array(2, np.int64)
         self.compute = cuda.stream()
@@ -70,11 +71,15 @@ class Slot:
         return self.staged
 
     def stage_packed(self, letters):
-        """[(planes, odd)], two times, page-locked where there is room: for letters of a batch that the host packs."""
+        """[(planes, odd)], two times, page-locked where there is room: for letters of a batch that the host packs. odd
+        is 0 unless marked."""
         wait(self.late)
+        self.marked |= any(done.result() for done in self.late)
         if self.staged_planes is None:
             words = -(-letters // LETTERS)
             self.staged_planes = [(host_array(words, np.uint64), host_array(words, np.uint32)) for _ in range(2)]
+            for _, odd in self.staged_planes:
+                odd[:] = 0
         return self.staged_planes
 
 

@@ -43,6 +43,7 @@ class Source:
     locked: bool = True
     shares: Sequence = ()
     strange: bool = False  # letters without a code are among the packed ones
+    marked: bool = False  # of all that is done, kept or not, one was found without a code
     late: Sequence = ()  # futures of what still writes to the arrays, though nobody waits for it
 
     def settle(self, due):
@@ -59,6 +60,7 @@ class Source:
                 break
         found = [done.result() for done in self.staging]  # each, as it may have failed
         self.strange = any(found)
+        self.marked |= self.strange
         return left
 
     def _leave(self):
@@ -68,7 +70,13 @@ class Source:
             packed = list(takewhile(Future.done, share.pieces))
             behind = share.pieces[len(packed) :]
             self.staging += packed
-            self.late += [piece for piece in behind if not piece.cancel() and not piece.done()]
+            for piece in behind:
+                if piece.cancel():
+                    continue
+                if piece.done():
+                    self.marked |= piece.result()
+                else:
+                    self.late.append(piece)
             end = len(self.planes[side]) * LETTERS
             first = min(len(packed) * share.size, end)
             self.planes[side] = self.planes[side][: first // LETTERS]

@@ -162,8 +162,7 @@ class Stream:
             return
         # When its other letters have arrived, the wire has those of the next batch to do: time enough to wake up in.
         left = source.settle(lambda: device.is_done(slot.arrived))
-        self.batcher.learn(source)
-        slot.late = source.late
+        self.batcher.learn(slot, source)
         ended = self.spans.begin("time_h2d", batch, self.inward)
         self._send_letters(batch, left if source.locked else source.letters)
         self._send_planes(batch)
