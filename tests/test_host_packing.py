@@ -1,17 +1,21 @@
 """Letters that the host packs: what it makes of any bytes, and that they reach the GPU as those packed there do."""
 
 import random
+import time
 from concurrent.futures import Future, wait
+from functools import partial
+from itertools import count
 from threading import Timer
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from simulators import simulate
 from tests import cuda_simulator, naive
 from tests.test_cuda_edit import LENGTHS, check, random_pairs
-from wfa_kernels import PairBatch
-from wfa_kernels.cuda import batches, buffers, host_packing, source
+from wfa_kernels import Edit, PairBatch, align, pin_pairs
+from wfa_kernels.cuda import batches, buffers, host_packing, source, stream
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.buffers import Slot
 
@@ -123,9 +127,9 @@ def test_only_the_first_pieces_are_kept_when_they_are_due(first, second, strange
     left = found.settle(lambda: True)
     assert [planes.tolist() for planes in found.planes] == [[0, 1, 2, 3], list(range(10))]
     assert [odd.tolist() for odd in found.odd] == [[0, 1, 2, 3], list(range(10))]
-    for side, (kept, count) in enumerate([(128, 192), (320, 0)]):
+    for side, (kept, more) in enumerate([(128, 192), (320, 0)]):
         np.testing.assert_array_equal(found.letters[side], letters[side][kept:])
-        np.testing.assert_array_equal(left[side], letters[side][kept : kept + count])
+        np.testing.assert_array_equal(left[side], letters[side][kept : kept + more])
     assert found.strange == strange and found.marked, "those of the third piece are the GPU's to find"
     assert found.late == [patterns[1]] and waiting.cancelled()
 
@@ -160,6 +164,35 @@ def test_a_fault_of_a_thread_is_the_calls():
     _, found = shared([failed, *pieces(False, None)], pieces(False, False, False))
     with pytest.raises(MemoryError, match="no room"):
         found.settle(lambda: True)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_only_what_is_left_follows(monkeypatch, late):
+    """Behind the packed letters, and not once more what has crossed the wire."""
+    sent, (letters, found) = [], shared(pieces(True, None if late else False, False), pieces(False, False, False))
+    monkeypatch.setattr(stream.device, "is_done", lambda event: True)
+    monkeypatch.setattr(stream.device, "copy_in", lambda *what, **where: sent.append((*what, *where.values())))
+    ascii_there = [np.empty(0, np.uint64) for _ in range(2)]
+    slot = SimpleNamespace(ascii=ascii_there, planes="pq", odd="st", arrived=None, late=(), marked=False)
+    batch = SimpleNamespace(slot=slot, source=found)
+    fed = SimpleNamespace(
+        spans=SimpleNamespace(begin=lambda *what: lambda: "there"),
+        inward="wire",
+        batcher=SimpleNamespace(learn=lambda slot, source: None),
+    )
+    fed._send_letters, fed._send_planes = (
+        partial(stream.Stream._send_letters, fed),
+        partial(stream.Stream._send_planes, fed),
+    )
+    stream.Stream._send(fed, batch)
+    kept = 128 if late else 320
+    (_, some, _, first), (_, none, _, _), *others = sent
+    np.testing.assert_array_equal(some, letters[0][kept:320])
+    assert first == kept // 8 and len(none) == 0
+    assert [(target, len(planes)) for target, planes, _, _ in others] == [
+        ("p", kept // 32), ("q", 10), ("s", kept // 32), ("t", 10)
+    ]  # fmt: skip
+    assert slot.arrived == "there"
 
 
 def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
@@ -217,6 +250,30 @@ def test_marks_are_0_before_the_first_letter_has_none(monkeypatch):
     slot = SimpleNamespace(late=(), staged_planes=None, marked=False)
     staged = Slot.stage_packed(slot, 100)
     assert [odd.tolist() for _, odd in staged] == [[0] * 4] * 2 and not slot.marked
+
+
+@pytest.mark.gpu
+def test_a_gpu_whose_host_is_late(monkeypatch):
+    """Every third piece of letters takes 20 ms, some eight batches' time on the wire."""
+    pairs = pin_pairs(simulate("uniform", 1_000_000, 1, length=1000, error=0.05))
+    in_time, pack, settle = align(pairs, Edit(), scope="cigar", device="cuda"), host_packing.pack, source.Source.settle
+    begun, left = count(1), []
+
+    def late(*piece):
+        if next(begun) % 3 == 0:
+            time.sleep(0.02)
+        return pack(*piece)
+
+    def settled(letters, due):
+        left.append(settle(letters, due))
+        return left[-1]
+
+    monkeypatch.setattr(host_packing, "pack", late)
+    monkeypatch.setattr(source.Source, "settle", settled)
+    found = align(pairs, Edit(), scope="cigar", device="cuda")
+    assert sum(len(side) for sides in left for side in sides) > 0
+    for name in ("scores", "status", "cigars", "cigar_offsets"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(in_time, name))
 
 
 def test_the_papers_designs_pack_on_the_gpu():
