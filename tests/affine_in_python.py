@@ -65,7 +65,7 @@ def _shared(size, dtype):
     return np.zeros(size, str(dtype)) if size else np.full(_CHIP_WORDS, 0x2BABABAB, str(dtype))
 
 
-def _pack(letters, planes, odd):
+def _pack(letters, planes, odd, marked):
     """See host_packing.pack, which computes with vectors of the processor."""
     codes = np.zeros(32 * len(planes), np.uint64)
     codes[: len(letters)] = letters >> 1 & 3

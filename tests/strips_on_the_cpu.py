@@ -180,7 +180,7 @@ def _packed(pairs):
     for letters in (pairs.pattern, pairs.text):
         words = -(-len(letters) // LETTERS)
         planes, odd = np.zeros(LEAD_WORDS + words + TAIL_WORDS, np.uint64), np.empty(words, np.uint32)
-        pack(letters, planes[LEAD_WORDS : LEAD_WORDS + words], odd)
+        pack(letters, planes[LEAD_WORDS : LEAD_WORDS + words], odd, True)
         sides.append(planes)
     place = np.stack([LEAD + offsets[:-1] for offsets in (pairs.pattern_offsets, pairs.text_offsets)])
     return sides, place.astype(np.uint32), (pairs.pattern_lengths | pairs.text_lengths << 32).astype(np.uint64)

@@ -104,24 +104,24 @@ def interrupted():
     pack, settle, begun, packed, done = host_packing.pack, Source.settle, *(threading.Event() for _ in range(3))
     first = b"ACGA" * 15 + b"TTGA"
 
-    def pack_late(letters, planes, odd):
+    def pack_late(letters, planes, odd, marked):
         late = bytes(letters) == first
         if late:
             begun.set()
             packed.wait(1)
-        answer = pack(letters, planes, odd)
+        answer = pack(letters, planes, odd, marked)
         if late:
             done.set()
         return answer
 
     def interrupt(source, due):
-        begun.wait()
+        begun.wait(60)
         raise KeyboardInterrupt
 
     def wait_for_both(source, due):
         left = settle(source, due)
         packed.set()
-        done.wait()
+        done.wait(60)
         return left
 
     host_packing.pack, Source.settle, was_interrupted = pack_late, interrupt, False

@@ -198,27 +198,35 @@ def test_only_what_is_left_follows(monkeypatch, late):
 def test_a_host_that_is_late_has_less_to_pack_and_then_more_again():
     letters, words = np.full(1 << 22, ord("A"), np.uint8), 1 << 17
     staged = [(np.empty(words, np.uint64), np.zeros(words, np.uint32))] * 2
-    slot = SimpleNamespace(stage_packed=lambda _: staged, marked=False)
+    slot = SimpleNamespace(stage_packed=lambda _: staged, marked=False, late=())
     batcher = batches.Batcher([], 1, len(letters), 1, host_packs=True)
 
-    def part(left):
-        """Of the letters that it packs of a batch. left: all of them are left to the wire."""
+    def cut():
         found = batcher._packed((letters, letters), slot, batcher._share)
-        share = sum(map(len, found.planes)) * 32 / (2 * len(letters))
         wait(found.staging)
-        if left:
-            found.planes = [planes[:0] for planes in found.planes]
-        batcher.learn(slot, found)
-        return share
+        return found, sum(map(len, found.planes)) * 32 / (2 * len(letters))
 
-    assert [part(left) for left in (False, True, True, *[False] * 12)] == [
-        *[3 / 8] * 2,
-        *(eighths / 32 for eighths in (1, *range(1, 12))),
-        3 / 8,
-    ]
-    part(True)
+    def shares(*lates):
+        """Of batches, in 32nds. lates: whether nothing of a batch is packed in time; the next one is cut by then."""
+        before, found = None, []
+        for late in lates:
+            batch, share = cut()
+            found.append(share * 32)
+            if before is not None:
+                batcher.learn(slot, before)
+            before = batch
+            if late:
+                before.planes, before.late = [planes[:0] for planes in before.planes], ["late"]
+        batcher.learn(slot, before)
+        return found
+
+    assert shares(False, False, True, *[False] * 8) == [12, 12, 12, 12, 1, 2, 2, 3, 3, 4, 4]
+    assert slot.late == ()
+    shares(True)
+    assert slot.late == ["late"]
     list(batcher.batches(PairBatch.from_strings([], []), 100, []))
-    assert part(False) == 3 / 8, "of the next call"
+    assert shares(*[True] * 5) == [12, 12, 1, 1, 1], "of the next call"
+    assert shares(*[False] * 30)[-1] == 12
 
 
 def test_marks_of_a_batch_are_not_those_of_a_later_one(monkeypatch):
@@ -237,12 +245,22 @@ def test_marks_of_a_batch_are_not_those_of_a_later_one(monkeypatch):
 
 
 def test_buffers_are_used_again_when_what_is_late_is_done():
-    for found in (False, True):
+    for end, marked in (
+        (["set_result", False], False),
+        (["set_result", True], True),
+        (["set_exception", OSError()], True),
+    ):
         late = Future()
         slot = SimpleNamespace(late=[late], staged_planes=[], marked=False)
-        Timer(0.05, late.set_result, [found]).start()
+        Timer(0.05, getattr(late, end[0]), end[1:]).start()
         assert Slot.stage_packed(slot, 100) == [] and late.done()
-        assert slot.marked == found, "by what was late"
+        assert slot.marked == marked, "by what was late, whose error is no other call's"
+
+
+def test_what_is_late_is_not_forgotten_where_the_next_batch_is_not_packed():
+    slot = SimpleNamespace(late=pieces(None), marked=False)
+    batches.Batcher([], 1, 1, 1, host_packs=True).learn(slot, source.Source(locked=False, staging=pieces(None)))
+    assert len(slot.late) == 1
 
 
 def test_marks_are_0_before_the_first_letter_has_none(monkeypatch):

@@ -15,7 +15,7 @@ from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 from wfa_kernels.cuda.source import Share, Source
 
 #: Letters are packed, and ordinary memory is brought into page-locked memory, by several threads: one does not keep up
-#: with the wire. The thread that feeds the GPU needs a core of its own.
+#: with the wire. Where there are few cores one is left to the thread that feeds the GPU.
 _THREADS = max(2, min(8, host_cores() - 1))
 #: Letters, and lengths, that a thread brings at a time; the latter whole blocks.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
@@ -28,7 +28,7 @@ _FIRST_PART_PACKED = _LEAST_PART_PACKED = 4
 #: fewest letters of a batch, on each side, for which the threads' work is worth what starting it takes. More than that
 #: part, and they and the copy engine get into each other's way at the host's memory.
 _SHARE, _LEAST_TO_SHARE = 3 / 8, 1 << 25
-#: How much larger that part is than what the host has packed of the batch before, in time.
+#: How much larger that part may be than it was, and than what the host has packed in time, of a batch before.
 _MORE = 1 / 32
 #: Most pieces in which the letters of one side are packed, and fewest letters of each.
 _PIECES, _PACKED_AT_A_TIME = 4, 1 << 20
@@ -73,10 +73,11 @@ class Batcher:
         A host that has not packed its share in time has less to do for the next batches: its threads would keep it from
         what only the host can do.
         """
-        slot.late, slot.marked = source.late, slot.marked or source.marked
+        slot.marked |= source.marked
         if source.shares:
+            slot.late = source.late
             packed, letters = LETTERS * sum(map(len, source.planes)), sum(len(side.letters) for side in source.shares)
-            self._share = min(_SHARE, packed / letters + _MORE)
+            self._share = min(_SHARE, min(self._share, packed / letters) + _MORE)
 
     def batches(self, pairs, letters, skipped):
         """Yield the batches of a PairBatch, each when its letters are on the way to page-locked memory or there.

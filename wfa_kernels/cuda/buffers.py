@@ -11,7 +11,7 @@ from wfa_kernels.cuda.launching import Launcher
 from wfa_kernels.cuda.memory import device_array, host_array, pinned_array
 from wfa_kernels.cuda.packing import LEAD_WORDS, LETTERS, TAIL_WORDS
 from wfa_kernels.cuda.records import blocks_of
-from wfa_kernels.cuda.source import Source
+from wfa_kernels.cuda.source import Source, found_strange
 
 #: Sets of buffers, which go round; more of long reads, as they wait for a batch's longest way back.
 SLOTS, READS_SLOTS = 4, 6
@@ -74,7 +74,7 @@ class Slot:
         """[(planes, odd)], two times, page-locked where there is room: for letters of a batch that the host packs. odd
         is 0 unless marked."""
         wait(self.late)
-        self.marked |= any(done.result() for done in self.late)
+        self.marked |= any(map(found_strange, self.late))
         if self.staged_planes is None:
             words = -(-letters // LETTERS)
             self.staged_planes = [(host_array(words, np.uint64), host_array(words, np.uint32)) for _ in range(2)]

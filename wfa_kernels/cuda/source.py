@@ -14,6 +14,11 @@ PATIENCE_S = 2e-4
 _NONE = np.empty(0, np.uint8)
 
 
+def found_strange(piece):
+    """Whether a piece that is done and that nobody needs may have marked a letter: its error is none of the call's."""
+    return piece.exception() is not None or piece.result()
+
+
 @dataclass
 class Share:
     """Letters that lie in page-locked memory, and of which the host packs the first.
@@ -74,7 +79,7 @@ class Source:
                 if piece.cancel():
                     continue
                 if piece.done():
-                    self.marked |= piece.result()
+                    self.marked |= found_strange(piece)
                 else:
                     self.late.append(piece)
             end = len(self.planes[side]) * LETTERS

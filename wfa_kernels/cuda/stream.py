@@ -156,7 +156,7 @@ class Stream:
         return batch
 
     def _send(self, batch):
-        """Send what the host packs or stages of a batch, when it is done."""
+        """Send what the host packs or stages of a batch, when it is done, or letters that it has not packed in time."""
         slot, source = batch.slot, batch.source
         if not source.staging:
             return
