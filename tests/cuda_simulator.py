@@ -32,9 +32,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     late: every how many pieces of letters, 64 each, one is not packed when it is due.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
     (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
-    "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is answered with
-    score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers. design: a name, or a dict of a
-    PaperDesign's fields.
+    "late" (pieces of letters that are packed still), "locked" (page-locked bytes of the pairs as they tell, and as they
+    were counted)}. A rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own
+    answers. design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -100,10 +100,9 @@ def force(request):
         strips_design,
     )
 
-    source.PATIENCE_S = 0.2 if request["late"] else 60
+    source.PATIENCE_S = 0.5 if request["late"] else 60
     if request["late"]:
-        batches._PIECES, batches._PACKED_AT_A_TIME = 1 << 20, 1
-        be_late(request["late"])
+        batches._PIECES, batches._PACKED_AT_A_TIME, batches._MORE = 1 << 20, 1, 1  # every batch has a whole share
     if request["letters"]:
         aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
@@ -131,11 +130,15 @@ def force(request):
 
 
 def be_late(every):
-    """Let every such piece of letters be packed as soon as no batch waits for it, but not before."""
-    from concurrent.futures import Future, ThreadPoolExecutor
+    """Let every such piece of letters be packed when its buffers are waited for, not before; {future: arguments}."""
+    from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-    from wfa_kernels.cuda import host_packing, source
+    import numpy as np
 
+    from wfa_kernels.cuda import buffers, host_packing, source, stream
+
+    few = np.zeros(64, np.uint8), np.zeros(2, np.uint64), np.zeros(2, np.uint32), False
+    host_packing.pack(*few)  # what is in time would be late where it is compiled
     begin, settle, begun, late = ThreadPoolExecutor.submit, source.Source.settle, itertools.count(1), {}
 
     def submit(threads, function, *arguments):
@@ -147,17 +150,21 @@ def be_late(every):
         return piece
 
     def end(pieces):
-        for piece in filter(late.get, pieces):
-            piece.set_result(host_packing.pack(*late[piece]))
+        for piece in pieces:
+            if piece in late and not piece.done():
+                piece.set_result(host_packing.pack(*late[piece]))
 
     def settled(letters, due):
         if not letters.shares:  # the wire waits for those, too
             end(letters.staging)
-        left = settle(letters, due)
-        end(letters.late)
-        return left
+        return settle(letters, due)
 
-    ThreadPoolExecutor.submit, source.Source.settle = submit, settled
+    def waited(pieces):
+        end(pieces)
+        return wait(pieces)
+
+    ThreadPoolExecutor.submit, source.Source.settle, buffers.wait, stream.wait = submit, settled, waited, waited
+    return late
 
 
 def spread(pairs, apart):
@@ -193,6 +200,7 @@ def main():
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
     force(request)
+    late = be_late(request["late"]) if request["late"] else {}
     traced = request["scope"] == "cigar"
     watched, rescued = Watched(), []
 
@@ -225,6 +233,7 @@ def main():
         "locked": locked,
         "answered": watched.answered,
         "worked_on": watched.worked_on,
+        "late": sum(not piece.done() for piece in late),
     }
     json.dump(answer, sys.stdout)
 
