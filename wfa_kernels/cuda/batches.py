@@ -4,19 +4,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numba import config
 
 from wfa_kernels.cuda import host_packing, records
 from wfa_kernels.cuda.buffers import Batch
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS, record_words
-from wfa_kernels.cuda.device import host_cores
 from wfa_kernels.cuda.packing import LEAD, LETTERS
 from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 from wfa_kernels.cuda.source import Share, Source
 
 #: Letters are packed, and ordinary memory is brought into page-locked memory, by several threads: one does not keep up
 #: with the wire. Where there are few cores one is left to the thread that feeds the GPU.
-_THREADS = max(2, min(8, host_cores() - 1))
+_THREADS = max(2, min(8, config.NUMBA_DEFAULT_NUM_THREADS - 1))
 #: Letters, and lengths, that a thread brings at a time; the latter whole blocks.
 _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: How many times smaller the first batch is, as the kernels begin early then, and the least that the last ones take,

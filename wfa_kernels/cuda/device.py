@@ -1,6 +1,5 @@
 """The GPU, if there is one. Nothing here needs a GPU, a driver or an installed numba-cuda to be imported."""
 
-import os
 from functools import cache
 from importlib.util import find_spec
 
@@ -105,11 +104,6 @@ def free_bytes():
 
     give_back_freed()
     return int(cuda.current_context().get_memory_info().free)
-
-
-def host_cores():
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processors():
