@@ -232,6 +232,14 @@ def test_twins_and_smaller_subsets_are_not_counted():
     assert summary.verification([measurement(), measurement(main=False)])["timed"] == 1
 
 
+def test_stale_cells_are_counted_by_host_and_tool():
+    of_a = [measurement(host="a", stale=stale) for stale in (True, True, False)]
+    of_b = [measurement(host="b", stale=stale, tool="ksw2") for stale in (True, False)]
+    told = summary.verification([*of_a, *of_b, measurement(host="c"), measurement(host="a", tool="ksw2", stale=True)])
+    assert told["stale"] == ["a: Edlib (2 of 3 cells); KSW2 (1 of 1 cell)", "b: KSW2 (1 of 2 cells)"]
+    assert summary.verification([measurement()])["stale"] == []
+
+
 def test_a_heuristic_that_misses_optima_is_not_called_wrong():
     missed = {"recall_native": 0.9, "scope": "score"}
     told = summary.verification([measurement(**missed, exact=False), measurement(**missed, tool="ksw2")])

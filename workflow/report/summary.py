@@ -92,8 +92,17 @@ def verification(measurements):
         ),
         "wrong": sorted(set(wrong)),
         "refused": [f"{what}, {counted(n, 'pair')}" for what, n in sorted(refused.items())],
-        "stale": sorted({_tool(m) for m in timed if m["stale"]}),
+        "stale": _stale_texts(timed),
     }
+
+
+def _stale_texts(timed):
+    """One text for each host: tools with times of other sources than the checkout's, and how many of their cells."""
+    cells = Counter((m["host"], _tool(m)) for m in timed)
+    stale, found = Counter((m["host"], _tool(m)) for m in timed if m["stale"]), {}
+    for (host, tool), number in sorted(stale.items()):
+        found.setdefault(host, []).append(f"{tool} ({number} of {counted(cells[host, tool], 'cell')})")
+    return [f"{host}: {'; '.join(tools)}" for host, tools in found.items()]
 
 
 def validity(races):
