@@ -23,6 +23,7 @@ COLLECTED = {
     "older_way": False,
     "canary_drift": 0.01,
     "main": True,
+    "machine": "5e1f0a77",
     "gpu": "",
 }
 SAMPLE = {
@@ -89,7 +90,7 @@ def write_measurements(path, rows):
         "rounds": pa.int64(),
         **dict.fromkeys(("race_valid", "race_even", "stale", "older_way", "main"), pa.bool_()),
     }
-    kinds |= dict.fromkeys(("source", "race_note", "slices_note", "gpu"), pa.string())
+    kinds |= dict.fromkeys(("source", "race_note", "slices_note", "machine", "gpu"), pa.string())
     fields += [pa.field(name, kinds.get(name, pa.float64())) for name in COLLECTED]
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), path)
 

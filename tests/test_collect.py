@@ -138,12 +138,17 @@ def test_recorded_races_of_an_older_procedure_are_marked(monkeypatch, later):
 
 
 @pytest.mark.parametrize(
-    ("card", "gpu"),
-    [({"host_card": {"gpus": [GPU, {"name": "B"}]}}, "Some GPU"), ({"host_card": {"gpus": []}}, ""), ({}, "")],
+    ("card", "machine", "gpu"),
+    [
+        ({"host_card": {"machine": "5e1f0a77", "gpus": [GPU, {"name": "B"}]}}, "5e1f0a77", "Some GPU"),
+        ({"host_card": {"machine": None, "gpus": []}}, "", ""),
+        ({}, "", ""),
+    ],
 )
-def test_the_gpu_of_the_host(tmp_path, card, gpu):
+def test_the_machine_and_the_gpu_of_the_host(tmp_path, card, machine, gpu):
     write_race(tmp_path, "thesis_tab1", **card)
-    assert set(collect(tmp_path, tmp_path / "none")["gpu"]) == {gpu}
+    found = collect(tmp_path, tmp_path / "none")
+    assert set(found["machine"]) == {machine} and set(found["gpu"]) == {gpu}
 
 
 def test_without_a_race_the_ledger_is_empty():

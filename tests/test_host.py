@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,29 @@ def test_a_named_host_has_a_letter_or_digit(monkeypatch, capsys):
     for command, arguments in ((main, ["host"]), (plan.main, [])):
         assert command(arguments) == 2
         assert capsys.readouterr().err == message
+
+
+def test_machines_of_one_kind_are_told_apart_and_not_named(monkeypatch, tmp_path):
+    serials, codes = [], []
+    monkeypatch.setattr(host.shutil, "which", lambda name: name)
+
+    def run(query, **_):
+        assert query[0] == "nvidia-smi" and query[1] == "--query-gpu=uuid"
+        return subprocess.CompletedProcess(query, 0, "".join(f"{serial}\n" for serial in serials), "")
+
+    monkeypatch.setattr(host.subprocess, "run", run)
+    for serials[:] in (["GPU-1"], ["GPU-2"], ["GPU-1", "GPU-2"], ["GPU-1"]):
+        codes.append(host.machine_code())
+    assert codes[0] == codes[3] and len(set(codes)) == 3 and all(re.fullmatch("[0-9a-f]{8}", code) for code in codes)
+    serials.clear()
+    monkeypatch.setattr(host, "_MACHINE_ID", tmp_path / "machine-id")
+    assert host.machine_code() is None
+    for told in ("", "a1\n", "b2\n"):
+        (tmp_path / "machine-id").write_text(told)
+        codes.append(host.machine_code())
+    assert codes[4] is None and len(set(codes)) == 6
+    monkeypatch.setattr(host, "gpus", list)
+    assert host.host_card()["machine"] == codes[-1]
 
 
 def test_every_copy_is_measured_in_the_simulator():

@@ -87,6 +87,25 @@ def test_a_hosts_unsteadiness_stands_under_the_table(make, source):
     assert "0 of 1 races invalid" in quiet and "by up to 1.0 %." in quiet and "noisy" not in quiet
 
 
+@pytest.mark.parametrize(
+    ("machines", "told"),
+    [
+        (("a", "a", "a"), None),
+        (("a", "b", "a"), "they ran on 2 machines of its kind; "),
+        (("a", "", ""), "they ran on 1 machine of its kind or more (2 of 3 do not tell); "),
+        (("a", "b", ""), "they ran on 2 machines of its kind or more (1 of 3 do not tell); "),
+        (("", "", ""), "on which machine of its kind each ran is not recorded; "),
+    ],
+)
+def test_machines_of_one_kind_are_counted(make, machines, told):
+    races = [
+        measurement(race_id=f"r{length}", dataset=f"uniform_{length}_e5", machine=machine)
+        for length, machine in zip((150, 300, 1000), machines, strict=True)
+    ]
+    text = Path(f"{make('thesis_tab1', races)}.md").read_text()
+    assert (told in text) if told else ("of its kind" not in text)
+
+
 def test_refused_pairs_do_not_carry_the_time(make):
     few = measurement(coverage=0.995, refused='{"out_of_memory": 100}')
     (cell,) = cells(make("thesis_tab1", [few]), source="here", tool="edlib", scope="cigar", dataset="uniform_150_e5")

@@ -1,5 +1,7 @@
 """The host: its short id, which names samples, and its card, which tables show."""
 
+import contextlib
+import hashlib
 import os
 import platform
 import re
@@ -12,6 +14,8 @@ from workflow.race import bandwidth, gpu_attributes
 
 #: Overrides the derived id, for hosts whose processor name says too little.
 HOST_VARIABLE = "WAVEBENCH_HOST"
+#: What a system without a GPU is told apart by.
+_MACHINE_ID = "/etc/machine-id"
 
 
 class HostError(ValueError):
@@ -37,16 +41,32 @@ def cpu_name():
 
 def gpus():
     """One dict (name, driver, memory_mib, clock_mhz) a GPU, as nvidia-smi lists them; [] where there is none."""
+    rows = _told_by_gpus("name", "driver_version", "memory.total", "clocks.max.sm")
+    return [dict(zip(("name", "driver", "memory_mib", "clock_mhz"), row, strict=False)) for row in rows]
+
+
+def machine_code():
+    """8 hex digits by which machines with one id are told apart, of the GPUs' serial numbers, else of the system's.
+
+    None where neither is told. The numbers themselves cannot be read off it.
+    """
+    told = _told_by_gpus("uuid")
+    if not told:
+        with contextlib.suppress(OSError), open(_MACHINE_ID) as lines:
+            told = lines.read().split()
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:8] if told else None
+
+
+def _told_by_gpus(*fields):
+    """What nvidia-smi tells of these fields, a list of texts a GPU; [] where there is none."""
     if not shutil.which("nvidia-smi"):
         return []
-    fields = ("name", "driver_version", "memory.total", "clocks.max.sm")
     query = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    rows = [[cell.strip() for cell in line.split(",")] for line in answer.splitlines() if line.strip()]
-    return [dict(zip(("name", "driver", "memory_mib", "clock_mhz"), row, strict=False)) for row in rows]
+    return [[cell.strip() for cell in line.split(",")] for line in answer.splitlines() if line.strip()]
 
 
 def is_name(value):
@@ -96,13 +116,15 @@ def _slug(text):
 def host_card(host=None):
     """What a reader needs to know of the machine: a JSON-able dict.
 
+    machine: machine_code(): machines of one kind have one id, and differ.
     gpu_attributes, pcie_gb_s: of its first GPU (gpu_attributes.read(), bandwidth.measure()); None where there is none
-    or it cannot be asked. Cards of older samples lack them.
+    or it cannot be asked. Cards of older samples lack these three.
     """
     memory, cards = psutil.virtual_memory(), gpus()
     frequency = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
     return {
         "id": host or host_id(),
+        "machine": machine_code(),
         "cpu": cpu_name(),
         "cores": usable_cores(),
         "clock_mhz": round(frequency.current) if frequency and frequency.current else None,

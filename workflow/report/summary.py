@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 
 from workflow.scripts import table_floor
-from workflow.scripts.doubts import NOISY, twins_too_noisy, unverified_text
+from workflow.scripts.doubts import NOISY, machines_text, twins_too_noisy, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant, spread
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
@@ -18,20 +18,18 @@ SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 
 
 def hosts(measurements, races):
-    """One dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races."""
+    """A dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races, machines."""
     told = [(race.host, race.card.get("host_card") or {}, race.rows[0]["time_utc"] or "") for race in races]
     cards = {host: card for host, card, time_utc in sorted(told, key=lambda one: card_rank(*one[1:]))}
     copies = {name: [card["pcie_gb_s"] for host, card, _ in told if host == name and card.get("pcie_gb_s")]
               for name in cards}  # fmt: skip
     found = {}
     for m in measurements:
-        host = found.setdefault(
-            (m["source"], m["host"]), {"lanes": set(), "commits": set(), "times": [], "races": set()}
-        )
+        host = found.setdefault((m["source"], m["host"]), {"lanes": set(), "commits": set(), "times": [], "races": {}})
         host["lanes"].add(m["lane"])
         host["commits"].add(short_commit(m["commit"]))
         host["times"].append((m["time_utc"] or "")[:10])
-        host["races"].add(m["race_id"])
+        host["races"][m["race_id"]] = m["machine"]
     return [
         {
             "name": name,
@@ -41,6 +39,7 @@ def hosts(measurements, races):
             "commits": sorted(h["commits"]),
             "days": sorted({min(h["times"]), max(h["times"])}),
             "races": counted(len(h["races"]), "race"),
+            "machines": machines_text(list(h["races"].values())),
         }
         for (source, name), h in sorted(found.items())
     ]

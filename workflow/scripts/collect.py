@@ -34,6 +34,7 @@ _ADDED = pa.schema(
         ("slices_note", pa.string()),  # what a reader must know of the slices of its tools on the CPU
         ("older_way", pa.bool_()),  # measured by another procedure or bounds of memory than the checkout's
         ("canary_drift", pa.float64()),
+        ("machine", pa.string()),  # tells machines of the host's id apart, "" where the race does not
         ("gpu", pa.string()),  # name of the host's first GPU, "" without one
         ("path", pa.string()),
         ("source", pa.string()),  # "here": of the machine at hand | "recorded": of another
@@ -75,8 +76,9 @@ def cells_of(path, hashes, slices_s):
     cells["slices_note"] = _slices_text(card, slices_s.get(frame["lane"].iloc[0], 0))
     cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
-    gpus = card.get("host_card", {}).get("gpus") or [{}]
-    cells["gpu"] = gpus[0].get("name") or ""
+    host_card = card.get("host_card", {})
+    cells["machine"] = host_card.get("machine") or ""
+    cells["gpu"] = (host_card.get("gpus") or [{}])[0].get("name") or ""
     cells["path"] = str(path)
     return cells
 

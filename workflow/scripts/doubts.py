@@ -40,6 +40,17 @@ def twins_too_noisy(twins):
     return not twins or any(twin["low"] < 1 - TOO_WIDE or twin["high"] > 1 + TOO_WIDE for twin in twins.values())
 
 
+def machines_text(codes):
+    """On how many machines of its kind a host's races ran, where that is not one; codes: of each, "" where not told."""
+    known, silent = len(set(filter(None, codes))), sum(not code for code in codes)
+    if silent == len(codes):
+        return "on which machine of its kind each ran is not recorded"
+    if silent:
+        others = f"{silent} of {len(codes)} do not tell"
+        return f"they ran on {known} machine{'s' * (known > 1)} of its kind or more ({others})"
+    return f"they ran on {known} machines of its kind" if known > 1 else ""
+
+
 def unverified_text(record):
     """``k of n answers verified`` where no exact score is known for some of the answers, else nothing."""
     answered, verified = answered_pairs(record), record["verified"]

@@ -1,6 +1,6 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, TOO_WIDE, answered_pairs
+from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, TOO_WIDE, answered_pairs, machines_text
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -143,6 +143,8 @@ def steadiness(races):
     if invalid + even < len(races):
         told += f", {even} with twins shown to be even, the others too noisy to tell (to {100 * TOO_WIDE:.0f} %)"
     told += "; "
+    machines = machines_text([race["machine"] for race in races])
+    told += f"{machines}; " if machines else ""
     if not drifts:
         return told + "the drift of the canary loop is not known."
     noisy = sum(drift > NOISY for drift in drifts)
