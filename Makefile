@@ -44,6 +44,7 @@ peers: $(PEERS)
 reproduce: $(READY) $(PEERS)
 	@$(BIN) -m workflow.scripts.plan $(if $(LANE),--lane $(LANE))
 	@$(BIN) -m workflow.scripts.unlock
+	@$(BIN) -m workflow.scripts.put_aside
 	@WAVEBENCH_PLAN=shown $(BIN) -m snakemake --quiet host reason rules --cores $(CORES) $(if $(LANE),--config lane=$(LANE))
 	@echo "the report: $(CURDIR)/results/report.html"
 

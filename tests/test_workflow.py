@@ -323,6 +323,12 @@ def test_real_reads_replace_the_simulated_ones(real_data_dir, tmp_path):
     assert "real: lambda_ont" in (project / "results/tables/thesis_tab9.md").read_text()
     assert "unmapped" in (project / "results/tables/thesis_tab7.md").read_text()
 
+    lines = (project / "config/real_data.tsv").read_text().splitlines(keepends=True)
+    (project / "config/real_data.tsv").write_text("".join(line for line in lines if not line.startswith("lambda_ont")))
+    subprocess.run([sys.executable, "-m", "workflow.scripts.put_aside"], cwd=project, check=True)
+    snakemake(project, "results/tables/thesis_tab9.md")
+    assert "real: lambda_ont" not in (project / "results/tables/thesis_tab9.md").read_text()
+
 
 @pytest.mark.slow
 def test_reads_are_mapped_without_checksums_and_a_failing_step_fails_its_job(tmp_path):
