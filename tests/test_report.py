@@ -218,6 +218,14 @@ def test_of_a_hosts_cards_the_newest_with_what_was_measured_is_shown(tmp_path):
     assert host["card"] == f"Shown, {told}, no GPU"
 
 
+def test_machines_of_a_host_are_counted(report):
+    told = "1 race (on which machine of its kind each ran is not recorded), "
+    assert told in plain(report(two_tools(), machine=""))
+    one, other = (measurement(race_id=code, machine=code) for code in ("a", "b"))
+    (host,) = summary.hosts([one, other, one], [])
+    assert host["machines"] == "they ran on 2 machines of its kind" and host["races"] == "2 races"
+
+
 def test_nothing_measured_is_said_plainly():
     page = render.render([], [], [], [], {})
     assert "Nothing has been measured yet" in page and "No races yet" in page

@@ -328,6 +328,9 @@ def test_real_reads_replace_the_simulated_ones(real_data_dir, tmp_path):
     subprocess.run([sys.executable, "-m", "workflow.scripts.put_aside"], cwd=project, check=True)
     snakemake(project, "results/tables/thesis_tab9.md")
     assert "real: lambda_ont" not in (project / "results/tables/thesis_tab9.md").read_text()
+    (project / "config/real_data.tsv").write_text("".join(lines))
+    assert "taken from the store" in snakemake(project, "results/tables/thesis_tab9.md").said
+    assert "real: lambda_ont" in (project / "results/tables/thesis_tab9.md").read_text()
 
 
 @pytest.mark.slow

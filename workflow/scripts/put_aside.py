@@ -1,6 +1,6 @@
 """Put aside this host's samples of reads that config/real_data.tsv no longer names: tables show what it names.
 
-They go from results/samples to results/put_aside. The races themselves stay in the store, from where they come back
+They go from results/samples to results/put_aside. Races that ran here stay in the store too, from where they come back
 when the table names the reads again.
 """
 
