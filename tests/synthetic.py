@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from workflow import aligners
 from workflow.race import samples
 from workflow.race.statistics import median_interval
+from workflow.scripts.collect import CELL
 
 COLLECTED = {
     "rounds": 8,
@@ -78,9 +79,13 @@ SAMPLE = {
 CURRENT = {(adapter.tool, adapter.variant): adapter.source_hash() for adapter in aligners.load().values()}
 
 
+#: What samples of experiments with gap-affine penalties have otherwise.
+AFFINE = dict.fromkeys(("thesis_tab8", "thesis_tab9"), {"metric": "affine", "penalties": "4,6,2"})
+
+
 def measurement(**changes):
     """One collected row; a change to None is a null."""
-    return SAMPLE | COLLECTED | changes
+    return SAMPLE | COLLECTED | AFFINE.get(changes.get("experiment"), {}) | changes
 
 
 def write_measurements(path, rows):
@@ -111,7 +116,7 @@ def collect(rows, **changes):
     """Collected rows of sample rows, as the collecting script makes them."""
     groups = {}
     for row in rows:
-        key = tuple(row[k] for k in ("race_id", "dataset", "tool", "variant", "threads", "scope", "twin"))
+        key = tuple(row[k] for k in ("race_id", "dataset", *CELL))
         groups.setdefault(key, []).append(row)
     collected = []
     for group in groups.values():

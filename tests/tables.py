@@ -40,7 +40,7 @@ def draw_up(table, folder, rows, options, arguments=()):
     out = folder / "out" / table
     told = {"measurements": folder / "m.parquet", **options, "out": out}
     run = CliRunner().invoke(_command(table), [*(f"--{name}={told[name]}" for name in told), *map(str, arguments)])
-    assert run.exit_code == 0, run.output
+    assert run.exit_code == 0, run.output or run.exception
     return out
 
 

@@ -137,3 +137,14 @@ def test_nothing_to_export_is_said(tmp_path, capsys):
     folders = [f"--{name}={tmp_path}" for name in ("samples", "profiles", "recorded")]
     assert main(["export", *folders, "--out", str(tmp_path / "b.zip")]) == 2
     assert "holds no samples" in capsys.readouterr().err and files_in(tmp_path) == []
+
+
+def test_a_damaged_bundle_is_one_message(results, capsys):
+    """Packed again, as mail programs do, and cut in the middle of a file's bytes."""
+    with zipfile.ZipFile(results / "b.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(RACE, bytes(range(256)) * 64)
+    whole = bytearray((results / "b.zip").read_bytes())
+    whole[60:90] = bytes(30)
+    (results / "b.zip").write_bytes(whole)
+    assert main(["import", str(results / "b.zip"), "--recorded", str(results / "there")]) == 2
+    assert "b.zip: not a bundle" in capsys.readouterr().err and not (results / "there").exists()

@@ -383,7 +383,9 @@ def test_the_readme_names_the_tables_and_figures_that_are_drawn():
     drawn = [id_.split("_") for id_ in config["tables"] + config["figures"]]
 
     def numbers(paper, kind):
-        return ", ".join(item.removeprefix(kind) for of, item in drawn if of == paper and item.startswith(kind))
+        found = [item.removeprefix(kind) for of, item in drawn if of == paper and item.startswith(kind)]
+        unbroken = found == [str(n) for n in range(int(found[0]), int(found[-1]) + 1)]
+        return f"{found[0]} to {found[-1]}" if unbroken and len(found) > 2 else ", ".join(found)
 
     assert {paper for paper, _ in drawn} == {"thesis", "ewfa", "cpu", "gpu"}
     assert (

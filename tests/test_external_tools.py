@@ -230,6 +230,8 @@ class TestExternal:
             ({"scope_arguments": {"score": "{threads:02d}"}}, r"'tools.0.scope_arguments.score' may have no ':'"),
             ({"version": {"command": "x '"}}, r"'tools.0.version.command' cannot be read as a command: No closing"),
             ({"version": {"command": "x", "regex": "v."}}, r"'tools.0.version.regex' must have a group"),
+            ({"device": "cuda"}, r"key 'tools.0': 'quantity' is a required property"),
+            ({"device": "cuda", "quantity": "time_end_to_end"}, r"quantity.: .time_end_to_end. is not one of .*pinned"),
             ({"time_from": {"regex": "in .+ s"}}, r"'tools.0.time_from.regex' must have one group"),
             ({"time_from": {"regex": "(.) (.)"}}, r"'tools.0.time_from.regex' must have one group"),
             ({"input_format": "fasta"}, r"'tools.0.command' lacks \{pattern\}"),

@@ -5,7 +5,7 @@ import statistics
 import pytest
 from click.testing import CliRunner
 
-from tests.synthetic import race_rows
+from tests.synthetic import CURRENT, race_rows
 from tests.test_figures import ROOT, check_text, words
 from workflow.race import samples
 from workflow.race.provenance import PROCEDURE
@@ -384,3 +384,13 @@ def test_fig10_of_recorded_gpu_races_is_their_medians():
     figure = thesis_fig10.draw(papers.read(PAPER), list(races.values()), {})
     assert "No GPU tool" not in words(figure)
     check_text(figure)
+
+
+def test_a_users_own_programs_are_in_the_legend_and_told_apart(race, monkeypatch):
+    monkeypatch.setattr("tests.synthetic.CURRENT", CURRENT | {("mine", ""): "x", ("theirs", ""): "y"})
+    seconds = {("wavebench-auto", "cpu", 1): 1.0, ("mine", "", 1): 2.0, ("theirs", "", 1): 3.0}
+    races = ratios.shown(ratios.read([race("nanopore", seconds, recall_affine=1.0)]))
+    fig = thesis_fig10.draw(papers.read(PAPER), races, {})
+    named = {text.get_text() for text in fig.legends[0].get_texts()}
+    assert {"mine", "theirs"} <= named and plotting.style("mine") != plotting.style("theirs")
+    plotting.plt.close(fig)

@@ -88,7 +88,7 @@ def test_wrong_answers_and_invalid_races_come_first(report):
     twins = {"wavebench-wfa:cpu cigar": {"ratio": 1.2, "low": 1.15, "high": 1.25, "even": False}}
     words = plain(report(two_tools(recall_native=0.5), {**CARD, "valid": False, "twins": twins}, race_valid=False))
     assert "2 cells with wrong answers of tools that claim exactness" in words
-    assert "Edlib on uniform_150_e5 (cigar, recall 50 %): time struck out" in words
+    assert "Edlib on uniform_150_e5 (cigar, 2 threads, some-cpu-2c, recall 50 %): time struck out" in words
     assert "1 of 1 race found uneven" in words
     assert "thesis_tab1 uniform_150_e5 on some-cpu-2c: 1.20× [1.15, 1.25] (wavebench-wfa:cpu cigar)" in words
     assert "thesis_tab1 on some-cpu-2c: no ratio; 1 invalid race left out ." in words
@@ -251,7 +251,7 @@ def test_stale_cells_are_counted_by_host_and_tool():
 def test_a_heuristic_that_misses_optima_is_not_called_wrong():
     missed = {"recall_native": 0.9, "scope": "score"}
     told = summary.verification([measurement(**missed, exact=False), measurement(**missed, tool="ksw2")])
-    assert told["wrong"] == ["KSW2 on uniform_150_e5 (score, recall 90 %)"]
+    assert told["wrong"] == ["KSW2 on uniform_150_e5 (score, 1 thread, some-cpu-2c, recall 90 %)"]
 
 
 def test_a_ratio_whose_interval_holds_1_is_neither_faster_nor_slower():
@@ -301,3 +301,24 @@ def test_every_figure_has_a_caption_and_no_caption_lacks_its_figure():
     drawn = {script.stem for script in (ROOT / "workflow/scripts/figures").glob("*.py")}
     captions = {path.stem: path.read_text().strip() for path in (ROOT / "workflow/report/captions").glob("*.rst")}
     assert set(captions) == drawn and all(captions.values())
+
+
+def test_each_wrong_cell_is_counted_and_told():
+    wrong = [measurement(threads=n, recall_native=0.5, host=host) for host in ("a", "b") for n in (1, 16)]
+    gpu = {"tool": "wavebench-edit", "variant": "fast", "recall_native": 0.5}
+    wrong += [measurement(quantity=f"time_end_to_end_{memory}", **gpu) for memory in ("pinned", "pageable")]
+    told = summary.verification(wrong)["wrong"]
+    assert len(told) == len(set(told)) == 6 and told[1] == "Edlib on uniform_150_e5 (cigar, 1 thread, b, recall 50 %)"
+    assert told[-2:] == [f"wavebench, fast design (GPU) on uniform_150_e5 (cigar, {memory}, some-cpu-2c, recall 50 %)"
+                         for memory in ("page-locked", "pageable")]  # fmt: skip
+
+
+def test_a_recorded_machine_of_this_hosts_id_has_a_card_of_its_own(tmp_path):
+    paths = [tmp_path / "a/kick/thesis_tab1/uniform_150_e5.parquet", tmp_path / "here.parquet"]
+    paths[0].parent.mkdir(parents=True)
+    for path, cpu, day in zip(paths, ("Theirs", "Mine"), ("01", "02"), strict=True):
+        rows = two_tools(host="a", time_utc=f"2026-01-{day}T00:00:00Z")
+        samples.write(path, rows, CARD | {"host_card": {"cpu": cpu}})
+    told = [measurement(host="a"), measurement(host="a", source="recorded")]
+    cards = {host["source"]: host["card"] for host in summary.hosts(told, render.ratios.read(paths))}
+    assert cards == {"this host": "Mine, no GPU", "recorded host": "Theirs, no GPU"}

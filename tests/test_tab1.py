@@ -185,13 +185,69 @@ def test_the_floor_is_by_the_bandwidth_of_the_race_that_is_shown(make, tmp_path)
     races, shown = [], []
     for speed, dataset in ((50.0, "uniform_150_e5"), (60.0, "uniform_150_e10")):
         told = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": speed}}}
-        rows = race_rows(dataset, {("edlib", "", 1): 1.0}, host="h200", race_id=dataset, time_utc=f"2026-01-01T{speed}")
+        run = {"dataset": dataset, "host": "h200", "race_id": dataset, "time_utc": f"2026-01-01T{speed}"}
         races.append(tmp_path / f"{dataset}.parquet")
-        samples.write(races[-1], rows, told)
-        shown.append(measurement(dataset=dataset, race_id=dataset, **ours))
+        samples.write(races[-1], race_rows(seconds={("edlib", "", 1): 1.0}, **run), told)
+        shown.append(measurement(**ours | run))
     out = make("thesis_tab1", shown, races=races)
     floor = {r["dataset"]: float(r["time_s"]) for r in cells(out, tool="floor", scope="cigar", host="h200")}
     assert floor["uniform_150_e5"] == pytest.approx(0.06) and floor["uniform_150_e10"] == pytest.approx(0.05)
     assert floor["uniform_150_e2"] == pytest.approx(0.05), "not raced: by the newest card"
     text = Path(f"{out}.md").read_text()
     assert "1.00 × floor" in text and "1.20 × floor" in text and "(50 to 60 GB/s on h200)" in text
+
+
+def test_a_race_that_was_run_again_has_its_own_floor(make, tmp_path):
+    """It keeps its race_id: here on a slower wire than when it was recorded."""
+    races, shown = [], []
+    for speed, source in ((60.0, "recorded"), (30.0, "here")):
+        run = {"dataset": "uniform_150_e5", "host": "h200", "time_utc": f"2026-01-01T{speed}"}
+        races.append(tmp_path / f"{source}.parquet")
+        told = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": speed}}}
+        samples.write(races[-1], race_rows(seconds={("edlib", "", 1): 1.0}, **run), told)
+        ours = {"tool": "wavebench-edit", "variant": "fast", "quantity": "time_end_to_end_pinned", "median_s": 0.1}
+        shown.append(measurement(**ours | run, gpu="Some GPU", pairs=10**7, source=source))
+    for order in (races, races[::-1]):
+        text = Path(f"{make('thesis_tab1', shown, races=order)}.md").read_text()
+        assert "2.00 × floor" in text and "1.00 × floor" in text and "(30 to 60 GB/s on h200)" in text
+
+
+GPU_RUN = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "pairs": 10**7, "verified": 10**7}
+FAILED = {"status": "out_of_memory", "reason": "no room for a batch", "median_s": None, "ci_low_s": None,
+          "ci_high_s": None, "recall_native": None, "coverage": None, "verified": None, "refused": None}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pinned", "pageable", "told", "status"), [
+    ({}, {}, "0.0500 s ±0 % · pageable 0.0800 s ±0 %", ("ok", "ok")),
+    ({}, {"recall_native": 0.5}, "0.0500 s ±0 % · pageable: wrong answers, recall 50 %", ("ok", "ok")),
+    ({}, {"coverage": 0.5}, "0.0500 s ±0 % · pageable: refused 50 %", ("ok", "ok")),
+    ({}, {"rescued": 7}, "0.0500 s ±0 % · pageable 0.0800 s ±0 % (7 pairs by the CPU)", ("ok", "ok")),
+    ({}, FAILED, "0.0500 s ±0 % · pageable: out of memory", ("ok", "out of memory: no room for a batch")),
+    (FAILED, {}, "0.0800 s ±0 % · from ordinary arrays · page-locked: out of memory",
+     ("out of memory: no room for a batch", "ok")),
+    (FAILED, FAILED, "*out of memory*", ("out of memory: no room for a batch",) * 2),
+])  # fmt: skip
+def test_each_of_a_gpu_tools_runs_is_judged_by_its_own_answers(make, pinned, pageable, told, status):
+    def run(memory, seconds, changes):
+        told = {"quantity": f"time_end_to_end_{memory}", "median_s": seconds, "ci_low_s": seconds, "ci_high_s": seconds}
+        return measurement(**GPU_RUN | told | changes)
+
+    out = make("thesis_tab1", [run("pinned", 0.05, pinned), run("pageable", 0.08, pageable)])
+    text = Path(f"{out}.md").read_text()
+    assert f"| {told} |" in text
+    assert ("no room for a batch" in text) == (FAILED in (pinned, pageable))
+    tidy = [r for r in read_csv(f"{out}.tidy.csv") if (r["dataset"], r["scope"], r["input"], r["source"]) == (
+        "uniform_150_e5", "cigar", "ascii", "here") and r["variant"] == "fast"]  # fmt: skip
+    found = {r["quantity"]: r for r in tidy}
+    for memory, changes, its_status in zip(("pinned", "pageable"), (pinned, pageable), status, strict=True):
+        row = found[f"time_end_to_end_{memory}"]
+        assert row["status"] == its_status and bool(row["value"]) == (changes is not FAILED)
+        assert row["recall_native"] == ("" if changes is FAILED else f"{changes.get('recall_native', 1):g}")
+
+
+def test_a_time_of_kernels_alone_is_no_time_from_end_to_end(make):
+    out = make("thesis_tab1", [measurement(**GPU_RUN | {"quantity": "time_kernel", "median_s": 0.01})])
+    (cell,) = [cell for cell in cells(out, variant="fast", scope="cigar", dataset="uniform_150_e5") if cell["lane"]]
+    assert not cell["time_s"] and cell["status"] == "not end to end: its time kernel alone is known, 0.0100 s"
+    tidy = [row for row in read_csv(f"{out}.tidy.csv") if row["variant"] == "fast" and row["value"]]
+    assert {row["quantity"] for row in tidy if row["unit"] in ("s", "GCUPS")} == {"time_kernel", "time_first_call"}

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.synthetic import measurement
-from tests.tables import cells, drawer, read_csv
+from tests.tables import ROOT, cells, drawer, read_csv
 from workflow.scripts.doubts import twins_too_noisy
 
 
@@ -182,3 +183,15 @@ def test_twins_that_are_too_noisy_to_tell_are_not_called_even(make):
 def test_an_interval_of_twins_that_reaches_far_to_either_side_tells_nothing(low, high, noisy):
     even = {"low": 0.99, "high": 1.01}
     assert twins_too_noisy({"score": even, "cigar": {"low": low, "high": high}}) == noisy
+
+
+def test_times_at_other_penalties_are_left_out_and_told(make):
+    """An experiment whose penalties were changed asks another problem than its races of before."""
+    theirs = {"experiment": "thesis_tab8", "tool": "ksw2", "source": "recorded", "host": "h200", "median_s": 0.123}
+    now = measurement(**theirs | {"source": "here", "host": "some-cpu-2c", "median_s": 0.456}, penalties="2,3,1")
+    experiment = yaml.safe_load((ROOT / "config/experiments/thesis_tab8.yaml").read_text()) | {"penalties": [2, 3, 1]}
+    out = make("thesis_tab8", [measurement(**theirs), now], experiment=experiment)
+    text = Path(f"{out}.md").read_text()
+    assert "Left out: 1 race on h200: at penalties 4,6,2, not penalties 2,3,1" in text and "recorded: h200" not in text
+    told = [row for row in read_csv(f"{out}.tidy.csv") if row["tool"] == "ksw2" and row["value"] and row["unit"] == "s"]
+    assert {row["penalties"] for row in told if row["source"] != "paper"} == {"2,3,1"}

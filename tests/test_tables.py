@@ -3,6 +3,7 @@
 import importlib
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, lambda_reads, read_csv, refuse_absent_files
+from workflow import aligners
 from workflow.scripts import papers
 from workflow.scripts.format_numbers import count, percent, significant
 
@@ -378,14 +380,21 @@ def test_bad_input_is_one_message_and_exit_code_2():
     refuse_absent_files("thesis_tab1", "paper", "config", "lane")
 
 
-def test_every_experiment_tool_has_a_row():
+def test_every_tool_has_one_row_a_scope_in_a_block_of_its_device(monkeypatch):
+    """The experiment's own, an external program for GPUs, and one that no adapter is of any more."""
+    adapters = aligners.load()
+    monkeypatch.setattr(aligners, "load", lambda: adapters | {"mygpu": SimpleNamespace(device="cuda")})
     for table in ("thesis_tab1", "thesis_tab8", "thesis_tab9"):
         module = importlib.import_module(f"workflow.scripts.tables.{table}")
         experiment = yaml.safe_load((ROOT / f"config/experiments/{table}.yaml").read_text())
+        experiment["tools"] += ["mygpu", "gone"]
         layout = module.make_layout(experiment, "", [])
         for scope in experiment["scopes"]:
-            named = {tool.split("@")[0] for tool in experiment["tools"]}  # "@": another quantity of the same tool
-            assert named <= {row.tool for row in layout.rows if row.scope == scope}
+            of_scope = [row for row in layout.rows if row.scope == scope]
+            for tool in {tool.split("@")[0] for tool in experiment["tools"]}:  # "@": another quantity of the same tool
+                (row,) = [row for row in of_scope if row.tool == tool]
+                on_gpu = tool != "gone" and aligners.load()[tool].device == "cuda"
+                assert row.device == ("GPU" if on_gpu else "CPU") and row.device in row.block
 
 
 @pytest.mark.parametrize(

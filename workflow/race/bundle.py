@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from wfa_kernels import whole_file
@@ -81,7 +82,7 @@ def _content(bundle):
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     except OSError as error:
         raise BundleError(f"{bundle}: cannot be read ({error.strerror})") from None
-    except (zipfile.BadZipFile, RuntimeError):  # the latter: it is encrypted
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):  # the last: it is encrypted
         raise BundleError(f"{bundle}: not a bundle (the zip file that `export` writes)") from None
     if not content:
         raise BundleError(f"{bundle}: holds no samples")

@@ -12,15 +12,23 @@ from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
 from workflow.scripts.stale import older_text
 from workflow.scripts.table_build import CELL_TIMES
+from workflow.scripts.table_text import MEMORY
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPES = {"cigar": "with CIGAR", "score": "score only"}
 
 
 def hosts(measurements, races):
-    """A dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races, machines."""
-    told = [(race.host, race.card.get("host_card") or {}, race.rows[0]["time_utc"] or "") for race in races]
-    cards = {host: card for host, card, time_utc in sorted(told, key=lambda one: card_rank(*one[1:]))}
+    """A dict a host, this one first: name, source, what it is, lanes, commits, first and last day, races, machines.
+
+    Machines of this one's id that were recorded are another host, with cards of their own.
+    """
+    here = {m["host"] for m in measurements if m["source"] == "here"}
+    told = [
+        ((race.recorded and race.host in here, race.host), race.card.get("host_card") or {}, race.rows[0]["time_utc"])
+        for race in races
+    ]
+    cards = {host: card for host, card, time_utc in sorted(told, key=lambda one: card_rank(one[1], one[2] or ""))}
     copies = {name: [card["pcie_gb_s"] for host, card, _ in told if host == name and card.get("pcie_gb_s")]
               for name in cards}  # fmt: skip
     found = {}
@@ -34,7 +42,7 @@ def hosts(measurements, races):
         {
             "name": name,
             "source": "this host" if source == "here" else "recorded host",
-            "card": card_text(cards.get(name, {}), copies.get(name, [])),
+            "card": _card_of((source != "here" and name in here, name), cards, copies),
             "lanes": sorted(h["lanes"]),
             "commits": sorted(h["commits"]),
             "days": sorted({min(h["times"]), max(h["times"])}),
@@ -43,6 +51,10 @@ def hosts(measurements, races):
         }
         for (source, name), h in sorted(found.items())
     ]
+
+
+def _card_of(host, cards, copies):
+    return card_text(cards.get(host, {}), copies.get(host, []))
 
 
 def card_text(card, copies):
@@ -74,7 +86,7 @@ def verification(measurements):
     timed = [m for m in main if m["status"] == "ok" and m["median_s"] is not None]
     judged = [m for m in timed if m["recall_native"] is not None]
     wrong = [
-        f"{_tool(m)} on {m['dataset']} ({m['scope']}, recall {percent(m['recall_native'])})"
+        f"{_tool(m)} on {m['dataset']} ({m['scope']}, {_of_run(m)}, {m['host']}, recall {percent(m['recall_native'])})"
         for m in judged
         if m["exact"] and m["recall_native"] < 1
     ]
@@ -89,10 +101,15 @@ def verification(measurements):
         "unverified": sorted(
             f"{_tool(m)} on {m['dataset']} ({unverified_text(m)})" for m in timed if unverified_text(m)
         ),
-        "wrong": sorted(set(wrong)),
+        "wrong": sorted(wrong),
         "refused": [f"{what}, {counted(n, 'pair')}" for what, n in sorted(refused.items())],
         "stale": _stale_texts(timed),
     }
+
+
+def _of_run(m):
+    """``16 threads``, or of a GPU's tool from what memory."""
+    return MEMORY.get(m["quantity"], counted(m["threads"], "thread"))
 
 
 def _stale_texts(timed):

@@ -9,7 +9,11 @@ FAST, PAPER = "wavebench-affine:fast", "wavebench-affine:paper"
 #: Ours on a GPU, heuristics last.
 GPU_TOOLS = (FAST, PAPER, f"{PAPER}-band", f"{PAPER}-reduction")
 #: Tools that the thesis lacks join the block of their scope.
-BLOCKS = {"GPU": None, "CPU": "cigar", "CPU, distance only (not in the thesis)": "score"}
+BLOCKS = {
+    "GPU": ("GPU", ("cigar", "score")),
+    "CPU": ("CPU", ("cigar",)),
+    "CPU, distance only (not in the thesis)": ("CPU", ("score",)),
+}
 #: Tools without an adapter of their own carry the id under which an external program can be configured.
 ROWS = (
     Row("GPU", "GASAL2", "GASAL2 (GPU)", "GPU", "cigar", "gasal2"),

@@ -18,7 +18,7 @@ from workflow.scripts.stale import changed_conditions, current_hashes, is_stale,
 LANES = ROOT / "config/lanes"
 #: What a cell's rows have in common; the rest of the schema is by round.
 _BY_ROUND = ("round", "value_s")
-_CELL = ("tool", "variant", "threads", "twin", "scope", "quantity", "pairs")
+CELL = ("tool", "variant", "threads", "twin", "scope", "quantity", "pairs")
 #: What collecting adds to a cell's columns of the sample schema.
 _ADDED = pa.schema(
     [
@@ -60,7 +60,7 @@ def cells_of(path, hashes, slices_s):
         raise samples.SamplesError(f"{path}: a race file without rows")
     frame = table.to_pandas()
     rows = []
-    for _, cell in frame.groupby(list(_CELL), dropna=False, sort=False):
+    for _, cell in frame.groupby(list(CELL), dropna=False, sort=False):
         row = cell.iloc[0].drop(list(_BY_ROUND)).to_dict()
         row["reason"] = " ".join((row["reason"] or "").split())  # a tool may say it in lines, and notes are one each
         times = cell["value_s"].dropna().to_numpy()
@@ -68,7 +68,7 @@ def cells_of(path, hashes, slices_s):
         row |= {"rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high}
         rows.append({**row, "stale": is_stale(row, hashes)})
     cells = pd.DataFrame(rows)
-    largest = cells.groupby([*_CELL[:-1]], dropna=False)["pairs"].transform("max")
+    largest = cells.groupby([*CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))
     cells["race_even"] = bool(card.get("valid", True)) and not twins_too_noisy(card.get("twins", {}))
@@ -76,7 +76,7 @@ def cells_of(path, hashes, slices_s):
     cells["slices_note"] = _slices_text(card, slices_s.get(frame["lane"].iloc[0], 0))
     cells["older_way"] = bool(changed_conditions(card))
     cells["canary_drift"] = float(card.get("canary", {}).get("drift", float("nan")))
-    host_card = card.get("host_card", {})
+    host_card = card.get("host_card") or {}
     cells["machine"] = host_card.get("machine") or ""
     cells["gpu"] = (host_card.get("gpus") or [{}])[0].get("name") or ""
     cells["path"] = str(path)

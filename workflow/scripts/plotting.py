@@ -49,8 +49,6 @@ TOOL_STYLE = {
     "cudaaligner": (GREEN, "D"),
     "wfa-gpu": (BLACK, "*"),
 }
-#: A tool that is not in the list: plain, and told apart by its label.
-OTHER_STYLE = (GREY, "o")
 STYLE = {
     "figure.dpi": 100,
     "savefig.dpi": 300,
@@ -74,8 +72,8 @@ STYLE = {
 
 
 def style(tool):
-    """Keyword arguments (color, marker) of a tool's points."""
-    color, marker = TOOL_STYLE.get(tool, OTHER_STYLE)
+    """Keyword arguments (color, marker) of a tool's points; one that is not in the list has its first letter."""
+    color, marker = TOOL_STYLE.get(tool, (GREY, f"${tool[0]}$"))
     return {"color": color, "marker": marker}
 
 

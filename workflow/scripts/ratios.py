@@ -9,7 +9,7 @@ from workflow.aligners import Job
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
 from workflow.scripts.doubts import CPU_QUANTITY, MOST_COVERAGE, idle_threads, race_identity, race_rank, refused_share
-from workflow.scripts.stale import changed_conditions, current_hashes, is_stale
+from workflow.scripts.stale import at_other_penalties, changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
 #: Ours that the others are compared with: the first of them that a race has.
@@ -120,9 +120,9 @@ def apart(races, here):
 
 
 def shown(races):
-    """Of several races of one host, experiment and data set the one that the tables show."""
+    """Of several races of one host, experiment and data set the one that the tables show; none at other penalties."""
     best = {}
-    for race in races:
+    for race in (race for race in races if not at_other_penalties(race.rows[0])):
         key = (race.host, race.rows[0]["experiment"], race.dataset)
         if key not in best or race.rank > best[key].rank:
             best[key] = race

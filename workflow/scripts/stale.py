@@ -1,10 +1,11 @@
-"""Whether samples were measured with the sources that a tool has in this checkout, and in its way of measuring: what
-every "stale" and "older way of measuring" rests on."""
+"""Whether samples were measured with the sources that a tool has in this checkout, in its way of measuring and at the
+penalties that its experiments ask: what every "stale" and "older way of measuring" rests on."""
 
 import functools
 
 from workflow import aligners
 from workflow.race import provenance
+from workflow.scripts.config_files import ROOT, read_yaml
 from workflow.scripts.tools import tool_id
 
 
@@ -21,6 +22,18 @@ def _hashes(_adapter_files):
 def is_stale(row, current):
     """The tool of a sample row is gone, or its sources have changed since. current: current_hashes()."""
     return current.get(tool_id(row)) != row["tool_source_hash"]
+
+
+def at_other_penalties(row):
+    """The experiment of a sample row asks others now: it is another problem. False where no file has the experiment."""
+    return _asked_penalties().get(row["experiment"], row["penalties"]) != row["penalties"]
+
+
+@functools.cache
+def _asked_penalties():
+    """{experiment: its penalties as samples tell them}."""
+    told = map(read_yaml, sorted((ROOT / "config/experiments").glob("*.yaml")))
+    return {one["id"]: "" if one["penalties"] == "edit" else ",".join(map(str, one["penalties"])) for one in told}
 
 
 def changed_conditions(card):

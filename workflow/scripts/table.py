@@ -5,6 +5,7 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 
 from dataclasses import dataclass, field
 
+from workflow import aligners
 from workflow.scripts.doubts import answered_pairs, few_pairs, idle_threads, rescued_text, unverified_text
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
@@ -98,7 +99,9 @@ class Cell:
     note: str = ""
     record: dict | None = None
     floor_s: float | None = None  # of a GPU's time: what the letters, or packed ones and the answers, need on the wire
+    wire: object = None  # the table_floor.Wire of that floor
     others: list = field(default_factory=list)  # records of other quantities of the same run
+    also: list = field(default_factory=list)  # Cells of its runs on the same pairs from other kinds of memory
 
     @property
     def missing(self):
@@ -212,15 +215,20 @@ class Table:
 def with_unlisted_tools(rows, experiment, blocks):
     """The rows in the order of blocks, with a row for every tool of the experiment that the paper lacks.
 
-    blocks: {name of a block: scope of the unlisted tools that join it, or None for none}.
+    blocks: {name of a block: (device, scopes) of the unlisted tools that join it}.
     """
-    found = []
-    for block, scope in blocks.items():
-        listed = [row for row in rows if row.block == block]
-        found.extend(listed)
-        if scope in experiment["scopes"]:
+    found, adapters = [], aligners.load()
+    ids = dict.fromkeys(tool.split("@")[0] for tool in experiment["tools"])  # "@" tells quantities of one tool
+    for block, (device, scopes) in blocks.items():
+        found.extend(row for row in rows if row.block == block)
+        for scope in (scope for scope in scopes if scope in experiment["scopes"]):
             named = {row.tool for row in rows if row.scope == scope}
-            ids = dict.fromkeys(tool.split("@")[0] for tool in experiment["tools"])  # "@" tells quantities of one tool
-            unlisted = (tool for tool in ids if tool not in named)
-            found.extend(Row(block, TOOL_NAMES.get(tool, tool), "", "CPU", scope, tool) for tool in unlisted)
+            for tool in (tool for tool in ids if tool not in named and _device(adapters.get(tool)) == device):
+                label = TOOL_NAMES.get(tool, tool) + " (distance)" * (scope == "score" and len(scopes) > 1)
+                found.append(Row(block, label, "", device, scope, tool))
     return tuple(found)
+
+
+def _device(adapter):
+    """ "CPU" or "GPU"; a tool that no adapter is of counts among those of the CPU."""
+    return "GPU" if adapter and adapter.device == "cuda" else "CPU"

@@ -11,22 +11,26 @@ from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_identity, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
 from workflow.scripts.table import PACKED, Cell, Line, Table
-from workflow.scripts.table_notes import notes, printed
+from workflow.scripts.table_notes import at_other_penalties, notes, printed
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
-#: The one time a cell of the table shows, the first of these that a race has.
-CELL_TIMES = ("time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable", "time_end_to_end_packed")
+#: What a cell of the table shows: the first of these runs that has a time, and below it the others.
+CELL_TIMES = (
+    "time_end_to_end", "time_end_to_end_pinned", "time_end_to_end_pageable", "time_end_to_end_registered",
+    "time_end_to_end_packed",
+)  # fmt: skip
 
 
 def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=None):
     """The filled table.
 
     measurements: list of dicts of collected rows; those marked main count (not twins, nor the smaller subsets that
-    our kernel runs for ratios). values: papers.read(). experiment, lane: their YAML as dicts. peers:
-    table_peers.read(). bandwidths: table_floor.bandwidths().
+    our kernel runs for ratios) that were measured at the table's penalties. values: papers.read(). experiment, lane:
+    their YAML as dicts. peers: table_peers.read(). bandwidths: table_floor.bandwidths().
     """
     bandwidths = bandwidths or table_floor.Bandwidths()
-    ours = [m for m in measurements if m["experiment"] == layout.id and m["main"]]
+    main = [m for m in measurements if m["experiment"] == layout.id and m["main"]]
+    ours = [m for m in main if m["penalties"] == layout.penalties]
     hosts = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "recorded"})
     here = sorted({(m["source"], m["host"]) for m in ours if m["source"] == "here"}) or [("here", "this host")]
     chosen = _choose(ours)
@@ -51,8 +55,8 @@ def build(layout, measurements, values, experiment, lane, peers=(), bandwidths=N
             lines.extend(_beside_floor(line, own_wires) for line in own)
     shown = {(line.row.label, line.host) for line in lines if line.source == "external"}
     told = [table_peers.provenance(layout, peer) for peer in peers if (peer["label"], table_peers.place(peer)) in shown]
-    told += [*printed(layout.paper, lines), *table_floor.notes(lines, bandwidths), *notes(lines), *left_out, *unraced]
-    return Table(layout, lines, told)
+    told += [*printed(layout.paper, lines), *table_floor.notes(lines), *notes(lines), *left_out, *unraced]
+    return Table(layout, lines, [*told, *at_other_penalties(main, layout.penalties)])
 
 
 def _places(row, measurements, experiment, hosts, here, outside):
@@ -76,18 +80,18 @@ def _wires(columns, chosen, source, host, bandwidths):
     races = {}
     for (its_source, its_host, *_, dataset), records in chosen.items():
         if (its_source, its_host) == (source, host):
-            races[dataset] = records[0]["race_id"]
+            races[dataset] = race_identity(records[0])
     return {column.dataset: bandwidths.of(host, races.get(column.dataset)) for column in columns}
 
 
 def _beside_floor(line, wires):
     """The line, with the floor of each of its times from page-locked or packed letters. wires: see _wires()."""
     for cell in line.cells:
-        quantity, wire = cell.time_s is not None and cell.record["quantity"], wires[cell.column.dataset]
+        quantity, cell.wire = cell.time_s is not None and cell.record["quantity"], wires[cell.column.dataset]
         if quantity == "time_end_to_end_pinned":
-            cell.floor_s = table_floor.seconds(cell.column.length_bp, cell.column.pairs, wire)
+            cell.floor_s = table_floor.seconds(cell.column.length_bp, cell.column.pairs, cell.wire)
         elif quantity == "time_end_to_end_packed":
-            own_s = table_floor.own_seconds(cell.record, wire)
+            own_s = table_floor.own_seconds(cell.record, cell.wire)
             cell.floor_s = own_s and own_s * cell.scale
     return line
 
@@ -188,14 +192,26 @@ def _of_a_race_not_shown(row, threads, column, of_host):
 
 
 def _measured(column, records, layout):
-    times = [r for name in CELL_TIMES for r in records if r["quantity"] == name]
-    record = times[0] if times else records[0]
-    cell = Cell(column, record=record, others=[r for r in records if r is not record])
+    runs = [r for name in CELL_TIMES for r in records if r["quantity"] == name] or records[:1]
+    cells = [_of_run(column, run, layout) for run in runs]
+    cell = next((one for one in cells if one.time_s is not None), cells[0])
+    cell.others = [r for r in records if not any(r is run for run in runs)]
+    cell.also = [one for one in cells if one is not cell]
+    return cell
+
+
+def _of_run(column, record, layout):
+    """The Cell of one run alone, judged by its own answers."""
+    cell = Cell(column, record=record)
     if record["status"] != "ok" or record["median_s"] is None or not record["pairs"]:
         cell.short = (record["status"] if record["status"] != "ok" else "no time").replace("_", " ")
         cell.reason = record["reason"] or cell.short
         return cell
     cell.pairs = record["pairs"]
+    if record["quantity"] not in CELL_TIMES:
+        cell.short = "not end to end"
+        cell.reason = f"its {record['quantity'].replace('_', ' ')} alone is known, {significant(record['median_s'])} s"
+        return cell
     if record["coverage"] is not None and record["coverage"] < MOST_COVERAGE:
         cell.short = refused_share(record["coverage"]) if cell.answered else "all refused"
         cell.reason = _what_was_answered(cell)
@@ -220,7 +236,7 @@ def other_time(cell, quantity, missing):
     record = told[0]
     times = {name: record[key] * cell.scale for name, key in
              (("time_s", "median_s"), ("low_s", "ci_low_s"), ("high_s", "ci_high_s"))}  # fmt: skip
-    return replace(cell, record=record, others=[], floor_s=None, **times)
+    return replace(cell, record=record, others=[], also=[], floor_s=None, **times)
 
 
 def _what_was_answered(cell):

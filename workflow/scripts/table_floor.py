@@ -6,6 +6,7 @@ Where the letters were packed beforehand, what really crosses the wire, each way
 from dataclasses import dataclass, field
 
 from workflow.scripts import gpu_cards
+from workflow.scripts.doubts import race_identity
 from workflow.scripts.format_numbers import significant, spread
 from workflow.scripts.table import Cell, Line, Row
 
@@ -31,22 +32,22 @@ class Wire:
 class Bandwidths:
     """The Wire of races and hosts, or None where a card does not tell.
 
-    races: {(host, race_id): as measured beside it}: machines of one id differ by some percent. hosts: {host: of its
-    newest card}, for a race whose own card does not tell.
+    races: {doubts.race_identity(): as measured beside it}: machines of one id differ by some percent. hosts: {host: of
+    its newest card}, for a race whose own card does not tell.
     """
 
     races: dict = field(default_factory=dict)
     hosts: dict = field(default_factory=dict)
 
-    def of(self, host, race_id=None):
-        """Of a race on a host, or of the host."""
-        return self.races.get((host, race_id)) or self.hosts.get(host)
+    def of(self, host, race=None):
+        """Of a race, by its identity, or of its host."""
+        return self.races.get(race) or self.hosts.get(host)
 
 
 def bandwidths(files):
     """The Bandwidths that race files tell. Raises samples.SamplesError, a ValueError."""
     told = [one for path in files for one in gpu_cards.cards(str(path))]
-    races = {(row["host"], row["race_id"]): wire(card) for row, card in told}
+    races = {race_identity(row): wire(card) for row, card in told}
     return Bandwidths(races, {host.host: wire(host.card) for host in gpu_cards.of_hosts(files, here="")})
 
 
@@ -83,23 +84,23 @@ def line(row_, source, host, columns, wires, has_gpu):
     cells = []
     for column in columns:
         floor = seconds(column.length_bp, column.pairs, wires[column.dataset]) if has_gpu else None
-        cell = Cell(column, pairs=column.pairs, time_s=floor and float(significant(floor, 4)))
+        time_s = floor and float(significant(floor, 4))
+        cell = Cell(column, pairs=column.pairs, time_s=time_s, wire=wires[column.dataset])
         if cell.time_s is None:
             cell.short, cell.reason = short, reason
         cells.append(cell)
     return Line(row_, source, host, None, cells)
 
 
-def notes(lines, known):
-    """Sentences on the floors that the lines of a table show or are compared with; known: the Bandwidths."""
+def notes(lines):
+    """Sentences on the floors that the lines of a table show or are compared with."""
     inward, outward, below = {}, {}, ""
     for line_ in lines:
         for cell in line_.cells:
             if cell.floor_s or (line_.row.tool == FLOOR and cell.time_s):
-                its_wire = known.of(line_.host, cell.record["race_id"] if cell.record else None)
-                inward.setdefault(line_.host, []).append(its_wire.inward)
+                inward.setdefault(line_.host, []).append(cell.wire.inward)
                 if cell.floor_s and line_.row.input == "packed2":
-                    outward.setdefault(line_.host, []).append(its_wire.outward)
+                    outward.setdefault(line_.host, []).append(cell.wire.outward)
                     if cell.time_s < cell.floor_s:
                         below = " Less than 1 of it: the wire was faster in the race than in the copies beside it."
     if inward:

@@ -2,6 +2,7 @@
 
 import json
 
+from workflow.scripts.doubts import race_identity
 from workflow.scripts.papers import WORDS
 
 
@@ -36,7 +37,7 @@ def notes(lines):
     for line in lines:
         if line.source in ("paper", "external"):
             continue
-        for cell in line.cells:
+        for cell in (one for shown in line.cells for one in (shown, *shown.also)):
             record, place = cell.record, f"{line.row.label}, {cell.column.name}"
             if cell.short and cell.reason != cell.short and not cell.measured:
                 note(cell.missing, place if record else None)
@@ -48,6 +49,21 @@ def notes(lines):
                 note(f"{n} of {cell.pairs} pairs refused: {name.replace('_', ' ')}", place)
     told = [f"{text} ({'; '.join(dict.fromkeys(places))})" if places else text for text, places in found.items()]
     return told + of_races(lines)
+
+
+def at_other_penalties(measurements, asked):
+    """Sentences on the races that a table leaves out, one for each host and its penalties. asked: the table's."""
+    races = {}
+    for m in measurements:
+        if m["penalties"] != asked:
+            races.setdefault((m["host"], m["penalties"]), set()).add(race_identity(m))
+    for (host, penalties), of_host in sorted(races.items()):
+        told = f"{len(of_host)} race{'s' * (len(of_host) > 1)} on {host}: at {_penalties_text(penalties)}"
+        yield f"Left out: {told}, not {_penalties_text(asked)}"
+
+
+def _penalties_text(penalties):
+    return f"penalties {penalties}" if penalties else "those of edit distance"
 
 
 def notes_of(line, record):

@@ -125,18 +125,32 @@ def tidy_rows(table):
     """One dict a value. Times are seconds of exactly ``pairs`` pairs; nothing is scaled or left out for its doubts."""
     for line in table.lines:
         for cell in _cells_once(line):
-            base = _shared(table, line, cell) | {
-                "length_bp": cell.column.length_bp,
-                "error": cell.column.error,
-                "pairs": cell.pairs,
-                "metric": table.layout.metric,
-                "penalties": table.layout.penalties if line.source != "paper" else "",
-                "input": line.row.input if line.source != "paper" else "",
-            }
             if cell.record is None:
-                yield from _stated_values(line, cell, base)
-            else:
-                yield from _measured_values(cell, base)
+                yield from _stated_values(line, cell, _tidy_base(table, line, cell))
+                continue
+            yield from _measured_values(cell, _tidy_base(table, line, cell))
+            yield from (_time_of(run.record, _tidy_base(table, line, run)) for run in cell.also)
+
+
+def _tidy_base(table, line, cell):
+    """Fields that the tidy rows of a cell have in common."""
+    base = _shared(table, line, cell) | {
+        "length_bp": cell.column.length_bp,
+        "error": cell.column.error,
+        "pairs": cell.pairs,
+        "metric": table.layout.metric,
+        "penalties": table.layout.penalties if line.source != "paper" else "",
+        "input": line.row.input if line.source != "paper" else "",
+    }
+    record = cell.record or {}
+    base |= {k: record[k] for k in ("length_bp", "error", "penalties", "input") if record.get(k) is not None}
+    return base | ({"status": record["status"]} if cell.measured else {})
+
+
+def _time_of(record, base):
+    """The tidy row of a record's time."""
+    timed = {k: record.get(n) for k, n in (("value", "median_s"), ("ci_low", "ci_low_s"), ("ci_high", "ci_high_s"))}
+    return base | timed | {"quantity": record["quantity"] or "time_end_to_end", "unit": "s", "rounds": record["rounds"]}
 
 
 def _stated_values(line, cell, base):
@@ -163,12 +177,7 @@ def _quantity(row):
 
 def _measured_values(cell, base):
     record = cell.record
-    base = base | {k: record[k] for k in ("length_bp", "error", "penalties", "input") if record.get(k) is not None}
-    if cell.measured:
-        base["status"] = record["status"]
-    for one in [record, *cell.others]:
-        timed = {k: one.get(n) for k, n in (("value", "median_s"), ("ci_low", "ci_low_s"), ("ci_high", "ci_high_s"))}
-        yield base | timed | {"quantity": one["quantity"] or "time_end_to_end", "unit": "s", "rounds": one["rounds"]}
+    yield from (_time_of(one, base) for one in [record, *cell.others])
     if not cell.measured:
         return
     for quantity, timed in (("gcups_end_to_end", cell.gcups and record), ("gcups_kernel", cell.kernel)):

@@ -1,8 +1,15 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, TOO_WIDE, answered_pairs, machines_text
+from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, TOO_WIDE, machines_text
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
 from workflow.scripts.tools import TOOL_NAMES
+
+#: Where the input of a GPU's run lies, by what its time is called.
+MEMORY = {
+    "time_end_to_end_pinned": "page-locked",
+    "time_end_to_end_pageable": "pageable",
+    "time_end_to_end_registered": "page-locked in place",
+}
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
@@ -56,14 +63,18 @@ def pairs_text(cell, word=" pairs"):
     return f"{count(cell.pairs)} of {count(cell.column.pairs)}{word}"
 
 
-def pageable_text(cell):
-    """``pageable 1.23 s ±4 %``: the second time of a GPU tool, from ordinary arrays, scaled like the first."""
-    for other in cell.others if cell.time_s is not None else ():
-        if other["quantity"] == "time_end_to_end_pageable" and other["median_s"] is not None and other["pairs"]:
-            answered = answered_pairs(other) or other["pairs"]
-            half = half_text(other["median_s"], other["ci_low_s"], other["ci_high_s"])
-            return f"pageable {significant(other['median_s'] * cell.column.pairs / answered)} s {half}".rstrip()
-    return ""
+def memory_texts(cell):
+    """``pageable 1.23 s ±4 %``: a GPU tool's further times, from other memory, scaled like the first, or why there is
+    none; before them from what memory the first is, where that is not page-locked."""
+    if cell.record and cell.record["quantity"] == "time_end_to_end_pageable":
+        yield "from ordinary arrays"
+    for run in cell.also:
+        where = MEMORY[run.record["quantity"]]
+        if run.time_s is None or run.struck:
+            yield f"{where}: {'wrong answers, ' + run.marks[0] if run.struck else run.short}"
+            continue
+        doubts = ", ".join(mark for mark in run.marks if mark not in cell.marks)
+        yield f"{where} {time_text(run)}" + (f" ({doubts})" if doubts else "")
 
 
 def floor_text(cell):
@@ -83,7 +94,7 @@ def kernel_text(table, cell):
 def small_texts(table, cell, word=" pairs"):
     """What stands below the time of a cell, as a list of texts. word: see pairs_text."""
     told = [
-        floor_text(cell), kernel_text(table, cell), pageable_text(cell), recall_text(table, cell),
+        floor_text(cell), kernel_text(table, cell), *memory_texts(cell), recall_text(table, cell),
         pairs_text(cell, word),
     ]  # fmt: skip
     return [text for text in told if text]

@@ -206,14 +206,15 @@ def _finish(axes, labels, title):
 
 
 def _shown(raced):
-    """The tools of the thesis, and those of ours that a host has raced."""
-    return list(dict.fromkeys([tool for tool, _ in THESIS_TOOLS.values()] + [tool for tool in OURS if tool in raced]))
+    """The tools of the thesis, those of ours that a host has raced, and what else it has: a user's own programs."""
+    ours = [tool for tool in OURS if tool in raced]
+    return list(dict.fromkeys([*(tool for tool, _ in THESIS_TOOLS.values()), *ours, *sorted(raced)]))
 
 
 def _legend(fig, axes, shown):
     names = dict(THESIS_TOOLS.values()) | TOOL_NAMES
     handles = [
-        axes[0].plot([], [], linestyle="none", markersize=4, label=names[tool], **plotting.style(tool))[0]
+        axes[0].plot([], [], linestyle="none", markersize=4, label=names.get(tool, tool), **plotting.style(tool))[0]
         for tool in shown
     ]
     fig.legend(handles=handles, loc="outside upper left", ncols=LEGEND_COLUMNS, handletextpad=0.2)

@@ -11,8 +11,8 @@ ID = "cpu_ratio"
 TITLE = "CPU ratio: our kernels over the fastest native peer, one thread"
 CAPTION = (
     "The time of the fastest CPU tool of others over that of what align() picks, on the same pairs, from the races of "
-    "thesis Tab 1 and of 10,000 nt (edit distance), of thesis Tab 8 and of 300 nt (gap-affine, 4, 6, 2). Above 1 ours "
-    "is faster. The fastest peer is the least time of all native adapters and Python bindings in all their modes. "
+    "thesis Tab 1 and of 10,000 nt (edit distance), of thesis Tab 8 and of 300 nt (gap-affine, {penalties}). Above 1 "
+    "ours is faster. The fastest peer is the least time of all native adapters and Python bindings in all their modes. "
     "Data: uniform random pairs, simulated."
 )
 HEAD = ["Measured by", "Problem", "Length (nt)", "Error (%)", "Ratio", "Asked", "Stretch", "Fastest peer",
@@ -44,7 +44,9 @@ def table(hosts, page):
     for host in [host for host in hosts if host not in shown]:
         why = " and ".join(dict.fromkeys(cell.reason for cell in hosts[host]))
         notes.append(f"No line of recorded host {host}, which has no ratio: {why}")
-    return PlainTable(ID, TITLE, CAPTION, HEAD, lines, notes)
+    asked = [told["penalties"] for told in page.experiments.values() if told["penalties"] != "edit"]
+    penalties = " or ".join(dict.fromkeys(", ".join(map(str, triple)) for triple in asked))
+    return PlainTable(ID, TITLE, CAPTION.format(penalties=penalties), HEAD, lines, notes)
 
 
 def _where(host, is_here):

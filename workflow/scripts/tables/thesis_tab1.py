@@ -9,10 +9,10 @@ PAIRS = 10_000_000
 FAST, PAPER, FROM_PACKED = "wavebench-edit:fast", "wavebench-edit:paper", f"wavebench-edit:fast{PACKED}"
 PACKED_LABEL = "wavebench, fast design (GPU), from input packed to 2 bits beforehand: another quantity"
 BLOCKS = {
-    "Distance only, CPU (not in the paper)": "score",
-    "Distance only, GPU": None,
-    "Full alignment, CPU": "cigar",
-    "Full alignment, GPU": None,
+    "Distance only, CPU (not in the paper)": ("CPU", ("score",)),
+    "Distance only, GPU": ("GPU", ("score",)),
+    "Full alignment, CPU": ("CPU", ("cigar",)),
+    "Full alignment, GPU": ("GPU", ("cigar",)),
 }
 DISTANCE_GPU, ALIGNMENT_CPU, ALIGNMENT_GPU = list(BLOCKS)[1:]
 #: Tools without an adapter of their own carry the id under which an external program can be configured.

@@ -52,7 +52,7 @@ def filled_table(measurements, values, experiment, lane, peers, bandwidths):
     own = [line for host in hosts for line in ours.lines if (line.source, line.host) == host]
     external = table_peers.lines(layout, ORIGINAL, peers)
     notes = [table_peers.provenance(layout, peer) for peer in peers if external and peer["tool"] == ORIGINAL.tool]
-    notes += [*table_floor.notes(own, bandwidths), *table_notes.notes(own)]
+    notes += [*table_floor.notes(own), *table_notes.notes(own)]
     notes += [] if own else ["No GPU has raced thesis Tab 1 yet."]
     layout = replace(layout, id=ID, title=TITLE, caption=CAPTION)
     return Table(layout, [*paper_lines(values), *external, *own], notes)
