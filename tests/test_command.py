@@ -226,3 +226,22 @@ def test_output_over_the_input_and_a_full_disk(tmp_path):
         done = command("align", "-", "--edit", stdin=">A\n<A\n", stdout=full)
     said = "Error: standard output: cannot be written (No space left on device)\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+@pytest.mark.parametrize("began_as", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interruption_within_numbas_code_is_one_too(monkeypatch, began_as):
+    """It comes out as a SystemError, or as several, one the cause of the next."""
+
+    def interrupted(**_):
+        try:
+            try:
+                raise began_as
+            except began_as as error:
+                raise SystemError("returned a result with an exception set") from error
+        except SystemError as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    monkeypatch.setattr(command_line, "cli", interrupted)
+    with pytest.raises(SystemExit if began_as is KeyboardInterrupt else SystemError) as ended:
+        command_line.main()
+    assert began_as is not KeyboardInterrupt or ended.value.code == 130

@@ -230,8 +230,9 @@ def test_writers_refuse_what_they_could_not_read_back(tmp_path):
             write_fasta(batch_of(pairs), tmp_path / "p.fa", tmp_path / "t.fa")
     with pytest.raises(PairsError, match="header"):
         write_fasta(batch_of([(b"A", b">A")]), tmp_path / "p.fa", tmp_path / "t.fa")
-    with pytest.raises(PairsError, match="cannot be written"):
-        write_seq(batch_of(EXPECTED), tmp_path / "missing" / "x.seq")
+    for path in (tmp_path / "missing" / "x.seq", f"{tmp_path}/a\0b"):
+        with pytest.raises(PairsError, match="cannot be written"):
+            write_seq(batch_of(EXPECTED), path)
     with pytest.raises(PairsError, match="x.seq: pairs must be a PairBatch, not list"):
         write_seq([("A", "A")], tmp_path / "x.seq")
     assert list(tmp_path.iterdir()) == []
@@ -240,7 +241,7 @@ def test_writers_refuse_what_they_could_not_read_back(tmp_path):
 def test_require_writable(tmp_path):
     require_writable(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
-    for path in (tmp_path, tmp_path / "missing" / "x"):
+    for path in (tmp_path, tmp_path / "missing" / "x", f"{tmp_path}/a\0b"):
         with pytest.raises(PairsError, match="cannot be written"):
             require_writable(path)
 

@@ -43,6 +43,38 @@ def test_a_link_stays_one(tmp_path, there):
     assert link.is_symlink() and target.read_text() == "new"
 
 
+def test_what_a_link_leads_to_is_whole_or_as_it_was(tmp_path):
+    """Behind a relative link, a link to it, and one to its folder."""
+    (tmp_path / "there").mkdir()
+    target = tmp_path / "there/target"
+    (tmp_path / "there/first").symlink_to("target")
+    (tmp_path / "second").symlink_to("there/first")
+    (tmp_path / "folder").symlink_to("there")
+    for link in ("second", "folder/first", "folder/target"):
+        target.write_text("old")
+        with pytest.raises(ZeroDivisionError), whole_file.beside(tmp_path / link) as part, open(part, "w"):
+            raise ZeroDivisionError
+        whole_file.require_writable(tmp_path / link)
+        assert target.read_text() == "old"
+        write(tmp_path / link, "new")
+        assert target.read_text() == "new" and (tmp_path / "second").is_symlink()
+    assert sorted(path.name for path in target.parent.iterdir()) == ["first", "target"]
+
+
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="symbolic links"):
+        whole_file.require_writable(tmp_path / "loop")
+    (tmp_path / "gone").symlink_to("missing/x")
+    with pytest.raises(OSError, match="No such file"):
+        whole_file.require_writable(tmp_path / "gone")
+
+
+def test_a_path_may_be_bytes(tmp_path):
+    write(os.fsencode(tmp_path / "x"), "rows")
+    assert (tmp_path / "x").read_text() == "rows"
+
+
 def test_a_descriptor_that_is_a_file_gets_what_is_written(tmp_path):
     """As ``-o /dev/stdout > out`` does."""
     with open(tmp_path / "out", "w+") as out:

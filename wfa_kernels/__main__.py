@@ -187,6 +187,13 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
         click.echo(f"warning: {count} of {len(result)} pairs have no alignment: {name}", err=True)
 
 
+def _interrupted(error):
+    """Whether it began as Ctrl-C: one that comes while a kernel makes its answers goes through Numba's code."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
+
+
 def main():
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     try:
@@ -199,6 +206,10 @@ def main():
     except (AlignError, HeuristicError, PairsError, PenaltyError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except SystemError as error:
+        if not _interrupted(error):
+            raise
+        sys.exit(130)
     except MemoryError:
         click.echo("error: out of memory; a smaller --memory-limit, fewer --threads or fewer pairs need less", err=True)
         sys.exit(2)

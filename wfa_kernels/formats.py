@@ -129,8 +129,8 @@ def require_writable(path):
     """Raise PairsError unless a file could be written at path now: to be asked before long work."""
     try:
         whole_file.require_writable(path)
-    except OSError as error:
-        raise PairsError(f"{path}: cannot be written ({error.strerror})") from None
+    except (OSError, ValueError) as error:  # the latter: the path holds a zero byte
+        raise PairsError(f"{path}: cannot be written ({_why(error)})") from None
 
 
 def _require_visible(pairs, path):
@@ -291,5 +291,9 @@ def _write_whole(path, content):
     try:
         with whole_file.beside(path) as part, open(part, "wb") as sink:
             sink.write(content)
-    except OSError as error:
-        raise PairsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except (OSError, ValueError) as error:
+        raise PairsError(f"{path}: cannot be written ({_why(error)})") from None
+
+
+def _why(error):
+    return getattr(error, "strerror", None) or error
