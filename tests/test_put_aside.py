@@ -1,11 +1,23 @@
-"""Samples of reads that are no longer named go out of the tables' sight, and nothing else does."""
+"""Samples of reads that are no longer named so go out of the tables' sight, and nothing else does."""
+
+from dataclasses import replace
 
 import pytest
 
-from workflow.race import host
+from tests.synthetic import race_rows
+from workflow.race import host, samples
 from workflow.scripts import put_aside, settings
 from workflow.scripts.config_files import SettingsError
+from workflow.scripts.fetch import cached_name
+from workflow.scripts.real_data import RealData, mapped_text
 
+URL = "https://some.host/b.fa.gz"
+A = RealData("a", "nanopore", "map-ont", "some/a.fq", "", "file:///genomes/a.fa", "")
+B = RealData("b", "nanopore", "map-ont", "b.fq", "", URL, "")
+SOURCES = {
+    "real_a": mapped_text("nanopore", "a.fq", "a.fa", "map-ont") + " 3 pairs of 4 reads, 1 unmapped",
+    "real_b": mapped_text("nanopore", "b.fq", cached_name(URL), "map-ont") + " 5 pairs of 5 reads, 0 unmapped",
+}
 FILES = (
     "kick/own/thesis_tab9/real_a",
     "lite/own/thesis_tab9/real_b",
@@ -14,6 +26,7 @@ FILES = (
     "kick/another/thesis_tab9/real_b",
     "kick/own/thesis_tab8/uniform_150_e5",
 )
+ALL_A = {FILES[0], FILES[2]}
 
 
 @pytest.fixture
@@ -21,7 +34,8 @@ def results(tmp_path):
     for name in FILES:
         path = tmp_path / f"results/samples/{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
+        data = {"source": SOURCES.get(path.stem, "simulated")}
+        samples.write(path, race_rows(path.stem, {("edlib", "", 1): 1.0}, rounds=1), {"data": data})
     return tmp_path / "results"
 
 
@@ -30,17 +44,30 @@ def held(folder):
 
 
 @pytest.mark.parametrize(
-    ("named", "aside"),
+    ("rows", "aside"),
     [
-        ({"real_a", "real_b"}, set()),
-        ({"real_a", "real_c"}, {FILES[1]}),
-        (set(), {FILES[0], FILES[1], FILES[2]}),
+        ([A, B], set()),
+        ([A, replace(B, name="c")], {FILES[1]}),
+        ([replace(A, name="aa"), B], ALL_A),
+        ([replace(A, preset="lr:hq"), B], ALL_A),
+        ([replace(A, technology="pacbio_clr"), B], ALL_A),
+        ([replace(A, reads="some/a.fq.gz"), B], ALL_A),
+        ([A, replace(B, reference=URL.replace("host", "other"))], {FILES[1]}),
+        ([], {*ALL_A, FILES[1]}),
     ],
 )
-def test_this_hosts_samples_of_reads_with_other_names_are_moved(results, named, aside):
-    moved = put_aside.put_aside(results, "own", named)
+def test_this_hosts_samples_of_other_reads_are_moved(results, rows, aside):
+    before = {name: (results / f"samples/{name}.parquet").read_bytes() for name in FILES}
+    moved = put_aside.put_aside(results, "own", rows)
     assert held(results / "samples") == set(FILES) - aside and held(results / "put_aside") == aside
-    assert {path.read_text() for path in moved} == aside
+    assert sorted(path.read_bytes() for path in moved) == sorted(before[name] for name in aside)
+
+
+def test_samples_that_do_not_tell_of_what_reads_they_are_stay(results):
+    path = results / f"samples/{FILES[0]}.parquet"
+    samples.write(path, race_rows("real_a", {("edlib", "", 1): 1.0}, rounds=1), {})
+    put_aside.put_aside(results, "own", [replace(A, preset="lr:hq"), B])
+    assert held(results / "put_aside") == {FILES[2]}
 
 
 def test_it_says_what_is_moved_and_where_to(results, monkeypatch, capsys):
@@ -48,8 +75,15 @@ def test_it_says_what_is_moved_and_where_to(results, monkeypatch, capsys):
     monkeypatch.setattr(host, "host_id", lambda: "own")
     assert put_aside.main() == 0
     said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3 and all("config/real_data.tsv no longer names it" in line for line in said)
+    assert len(said) == 3 and all("config/real_data.tsv no longer names these reads" in line for line in said)
     assert put_aside.main() == 0 and capsys.readouterr().out == ""
+
+
+def test_a_file_that_holds_no_samples_is_one_message(results, monkeypatch, capsys):
+    monkeypatch.setattr(put_aside, "ROOT", results.parent)
+    monkeypatch.setattr(host, "host_id", lambda: "own")
+    (results / f"samples/{FILES[0]}.parquet").write_text("none")
+    assert put_aside.main() == 2 and f"{FILES[0]}.parquet" in capsys.readouterr().err
 
 
 def test_a_wrong_configuration_is_one_message(monkeypatch, capsys):

@@ -43,6 +43,12 @@ def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
     return path
 
 
+def local_name(source):
+    """Name of the file that fetch() gives of source."""
+    parts = split_url(source)
+    return cached_name(source) if parts.scheme in ("http", "https") else os.path.basename(parts.path or source)
+
+
 def cached_name(url):
     """File name of a URL in the cache: told apart by a hash of the URL, readable by its last part."""
     last = os.path.basename(urllib.parse.urlsplit(url).path) or "download"

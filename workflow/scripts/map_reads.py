@@ -18,7 +18,7 @@ import numpy as np
 from simulators.generator import realised_statistics, with_metadata
 from wfa_kernels import PairBatch, PairsError, whole_file
 from wfa_kernels.formats import read_sequences, require_writable
-from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, check_name
+from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, check_name, mapped_text
 
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[list(b"ACGTURYKMBDHVacgturykmbdhv")] = list(b"TGCAAYRMKVHDBtgcaayrmkvhdb")
@@ -151,8 +151,8 @@ def describe(pairs, counts, name, technology, parameters):
         length_bp=str(round(float(pairs.pattern_lengths.mean()))),
         error="",
         seed=str(parameters["seed"]),
-        source=f"real {technology} reads of {parameters['reads']}, mapped to {parameters['reference']} with minimap2 "
-        f"({parameters['preset']}): {counts.mapped} pairs of {counts.reads_tried} reads, {counts.unmapped} unmapped",
+        source=mapped_text(technology, parameters["reads"], parameters["reference"], parameters["preset"])
+        + f" {counts.mapped} pairs of {counts.reads_tried} reads, {counts.unmapped} unmapped",
         realised={**asdict(counts), **made},
         parameters={"name": name, "technology": technology, **parameters},
     )

@@ -37,6 +37,11 @@ class RealData:
         return f"real_{self.name}"
 
 
+def mapped_text(technology, reads, reference, preset):
+    """What a data set's source begins with, and its races' cards. reads, reference: names of the files."""
+    return f"real {technology} reads of {reads}, mapped to {reference} with minimap2 ({preset}):"
+
+
 def read_table(path):
     """Rows of a real_data.tsv as RealData; blank lines and lines that start with # are skipped.
 
