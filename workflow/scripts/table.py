@@ -230,5 +230,5 @@ def with_unlisted_tools(rows, experiment, blocks):
 
 
 def _device(adapter):
-    """ "CPU" or "GPU"; a tool that no adapter is of counts among those of the CPU."""
+    """What a tool's rows are of, CPU or GPU; one that no adapter is of counts among those of the CPU."""
     return "GPU" if adapter and adapter.device == "cuda" else "CPU"
