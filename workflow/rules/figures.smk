@@ -72,7 +72,7 @@ rule thesis_fig7:
         " --out {params.out}"
 
 
-# Our CPU kernels over the fastest native peer of each cell: ratios taken round by round, so from the samples.
+# Our CPU kernels over the fastest peer of each cell: ratios taken round by round, so from the samples.
 rule cpu_ratio_figure:
     input:
         modules=sources.closure("workflow/scripts/figures/cpu_ratio.py"),

@@ -185,7 +185,7 @@ rule thesis_tab7:
         " --out {params.out}"
 
 
-# Our CPU kernels over the fastest native peer, from the races of edit distance and of gap-affine alignment.
+# Our CPU kernels over the fastest peer, from the races of edit distance and of gap-affine alignment.
 rule cpu_ratio:
     input:
         modules=sources.closure("workflow/scripts/tables/cpu_ratio.py"),

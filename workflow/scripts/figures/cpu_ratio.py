@@ -1,4 +1,4 @@
-"""CPU ratio: heat maps of our CPU kernels over the fastest native peer, on one thread; four for each host.
+"""CPU ratio: heat maps of our CPU kernels over the fastest peer, on one thread; four for each host.
 
 The cells are those of the table cpu_ratio: medians of ratios taken round by round within one race.
 """

@@ -1,4 +1,4 @@
-"""CPU ratio: our CPU kernels over the fastest native peer on one thread, beside what this project asks of them."""
+"""CPU ratio: our CPU kernels over the fastest peer on one thread, beside what this project asks of them."""
 
 import click
 
@@ -8,7 +8,7 @@ from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
 
 ID = "cpu_ratio"
-TITLE = "CPU ratio: our kernels over the fastest native peer, one thread"
+TITLE = "CPU ratio: our kernels over the fastest peer, one thread"
 CAPTION = (
     "The time of the fastest CPU tool of others over that of what align() picks, on the same pairs, from the races of "
     "thesis Tab 1 and of 10,000 nt (edit distance), of thesis Tab 8 and of 300 nt (gap-affine, {penalties}). Above 1 "
@@ -167,7 +167,7 @@ def tidy_rows(hosts, here):
 @cpu_ratios.options
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(files, targets, configs, lane, host, out):
-    """Our CPU kernels over the fastest native peer, from FILES, race files, recorded ones too."""
+    """Our CPU kernels over the fastest peer, from FILES, race files, recorded ones too."""
     try:
         hosts, page = cpu_ratios.read(files, targets, configs, lane, host)
     except ValueError as error:
