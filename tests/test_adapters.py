@@ -261,6 +261,7 @@ def test_two_tools_of_one_name_are_refused(monkeypatch, tmp_path):
         ("def (", r"cannot be loaded \(SyntaxError: "),
         ("import absent_module", "cannot be loaded"),
         ("", "has no function"),
+        ("def adapters(): return 1 / 0", r"adapters\(\) fails \(ZeroDivisionError: "),
     ],
 )
 def test_a_further_file_that_is_no_adapter_is_one_message(monkeypatch, tmp_path, content, said):

@@ -1,6 +1,7 @@
 """Programs configured in config/external_tools.yaml: what they are given, how they are read, what goes wrong."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -105,6 +106,23 @@ class TestExternal:
 
     def test_file_of_columns(self, entry):
         judge_external(entry())
+
+    def test_a_program_that_was_built_anew_is_another_tool(self, entry, tmp_path, monkeypatch):
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        found = [entry(command="gapper {input} {output}").source_hash()]
+        for content in ("one", "two", "two"):
+            (tmp_path / "gapper").write_text(content)
+            (tmp_path / "gapper").chmod(0o755)
+            found.append(entry(command="gapper {input} {output}").source_hash())
+        assert len(set(found)) == 3 and found[2] == found[3]
+
+    def test_cigars_of_columns_and_of_runs_are_told_apart_by_the_letters(self, entry):
+        adapter = entry(output={"from": "stdout", "regex": "(?P<score>.)(?P<cigar>.)", "cigar_letters": {"M": "=X"}})
+        adapter._job = Job("cigar", GAPS_WIN)
+        for cigar, told in (
+            ("4M1D3M", "3=1X1D1=2X"), ("MMMMDMMM", "3=1X1D1=2X"), ("3=1=1I", "4=1I"), ("2=2X1X1=", "2=3X1="), ("", ""),
+        ):  # fmt: skip
+            assert adapter._cigar({"cigar": cigar}, b"ACGTAGCC", b"ACGAGTT") == told
 
     def test_no_pairs_start_no_program(self, entry):
         judge_external(entry("--fail"), [(b"", b""), (b"", b"A")])

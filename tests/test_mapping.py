@@ -86,6 +86,7 @@ def test_damaged_cache_is_downloaded_again(url, tmp_path):
         ("/none/x", "", "cannot be downloaded .HTTP 404"),
         ("/cut/x", "", f"cut off after 1000 of {len(CONTENT)} bytes"),
         ("/slow/x", "", "cannot be downloaded .*timed out"),
+        ("/ä/x", "", "cannot be downloaded .*ordinal not in range"),
         ("/good/x", "0" * 64, f"sha256 is {SHA256}, not {'0' * 64}"),
     ],
 )
@@ -225,6 +226,18 @@ def test_pairs_are_the_slices_the_reads_came_from(truth):
     assert 10 * 80 <= counts.clipped_bases <= 10 * 120
     assert counts.mismatches >= 40
     assert [pair for pair in found if pair in exact] != [pair for pair in slices if pair in found]  # shuffled
+
+
+@needs_mappy
+def test_rna_is_aligned_as_dna(tmp_path):
+    """Of either strand: U of reads stands for T."""
+    letters = random_dna(np.random.default_rng(2), 4000)
+    (tmp_path / "ref.fa").write_bytes(b">one\n%s\n" % letters)
+    read = letters[1000:3000]
+    for name, sequence in (("forward", read), ("reverse", reverse_complement(read))):
+        (tmp_path / "reads.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.replace(b"T", b"U")))
+        pairs, counts = mapping.map_reads(tmp_path / "reads.fa", tmp_path / "ref.fa", "map-ont", seed=1)
+        assert pairs.pair(0) == (read, read) and counts.pairs_with_non_acgt == 0
 
 
 @needs_mappy

@@ -145,6 +145,19 @@ def test_tools_go_on_where_another_one_ends_their_process(arena):
         assert (rows["status"] == "ok").all() and (rows["recall_native"] == 1).all() and rows["round"].max() >= 5
 
 
+def test_the_same_letters_told_of_otherwise_are_another_race(arena):
+    """Of mapped reads whose technology or files were corrected: samples keep what they are of."""
+    path = arena.folder / "data/small.arrow"
+    pairs = PairBatch.from_arrow(path)
+    for model, source in (("nanopore", "a.fq"), ("pacbio_clr", "a.fq"), ("pacbio_clr", "b.fq")):
+        told = {"model": model, "source": source}
+        PairBatch(pairs.pattern, pairs.pattern_offsets, pairs.text, pairs.text_offsets, told).to_arrow(path)
+        for again in (False, True):
+            frame, card, lines = arena(["honest"], scopes=["score"])
+            assert set(frame["dataset_model"]) == {model} and card["data"]["source"] == source
+            assert any("taken from the store" in line for line in lines) == again
+
+
 def test_a_data_set_that_does_not_fit_the_memory_is_told(arena, monkeypatch):
     def told(**asked):
         _, _, lines = arena(["honest"], scopes=["score"], race_seconds=1, **asked)

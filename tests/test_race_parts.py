@@ -1,5 +1,6 @@
 """Parts of the engine by themselves: the host's lock, keys, subsets, order, prepared cells, command line."""
 
+import errno
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import yaml
 
 from tests.synthetic_pairs import random_pairs
 from workflow.aligners import Adapter
-from workflow.race import canary, planning, provenance, team
+from workflow.race import canary, engine, host, planning, provenance, team
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, round_order, subset_sizes
 from workflow.race.lock import LockError, host_lock
@@ -150,6 +151,26 @@ def test_a_race_is_keyed_by_all_that_it_depends_on(monkeypatch):
     others.append(key())
     monkeypatch.undo()
     assert len({first, *others}) == 1 + len(others) and key() == first
+
+
+def test_another_compiler_or_driver_of_the_gpu_is_another_race(monkeypatch):
+    told = provenance.runtime()
+    assert {"python", "numba", "numpy"} <= set(told)
+    monkeypatch.setattr(provenance, "version", lambda package: f"another {package}")
+    monkeypatch.setattr(host, "gpus", lambda: [{"driver": "580.1"}, {"driver": "580.1"}])
+    assert provenance.runtime() | told != provenance.runtime()
+    assert (provenance.runtime()["numba-cuda"], provenance.runtime()["driver"]) == ("another numba-cuda", ["580.1"])
+
+
+def test_a_full_disk_is_one_message(monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "some/file")
+
+    monkeypatch.setattr(engine, "run", full)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    asked = ["--experiment", "e", "--lane", "l", "--data", "d", "--out", "o"]
+    assert main(["run", *asked]) == 2
+    assert capsys.readouterr().err == "error: some/file: cannot be written (No space left on device)\n"
 
 
 def test_bundle_refuses_what_is_none(tmp_path, capsys):

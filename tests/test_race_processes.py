@@ -52,6 +52,13 @@ def test_a_race_leaves_no_files_of_a_tool_that_dies(arena, tmp_path):
     assert left and not [path for path in left if path.exists() or path.parent.exists()]
 
 
+def test_what_a_killed_tool_has_started_ends_with_it(arena, tmp_path):
+    frame, _, _ = arena(["honest", "parent"], scopes=["score"])
+    assert set(frame[frame["tool"] == "parent"]["status"]) == {"out_of_memory"}
+    children = [int(pid) for pid in (tmp_path / "children").read_text().split()]
+    assert children and not [pid for pid in children if runs(pid)]
+
+
 def test_shards_that_are_cleared_hold_nothing_and_go_on(arena, tmp_path):
     path, job = tmp_path / "data" / "small.arrow", Job("score", Edit())
     worker = Worker(processes=4)
@@ -73,7 +80,10 @@ def test_shards_that_are_cleared_hold_nothing_and_go_on(arena, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path):
+@pytest.mark.parametrize("killed_by", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path, monkeypatch, killed_by):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     arena.write(["honest"], scopes=["score"], **ENDLESS)
     process = start(tmp_path)
     deadline = time.monotonic() + 60
@@ -81,8 +91,9 @@ def test_killed_race_leaves_no_samples_and_its_workers_die(arena, tmp_path):
         time.sleep(0.2)
     workers = workers_of(process.pid)
     assert workers, "the race started no worker"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(killed_by)
+    assert process.wait(timeout=60) == (143 if killed_by == signal.SIGTERM else -killed_by)
+    assert killed_by != signal.SIGTERM or not list((tmp_path / "tmp").glob("wavebench-*"))
     deadline = time.monotonic() + 20  # one still importing notices when it first reads its socket
     while any(map(runs, workers)) and time.monotonic() < deadline:
         time.sleep(0.1)

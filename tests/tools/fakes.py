@@ -1,6 +1,8 @@
 """Tools with a known character, to see what the race makes of them. Found through WAVEBENCH_ALIGNERS."""
 
 import os
+import signal
+import subprocess
 import tempfile
 import time
 
@@ -181,6 +183,16 @@ class Crasher(Honest):
 
     def run(self):
         os._exit(7)
+
+
+class Parent(Honest):
+    """Its process is killed, as one that takes all memory is, and what it has started runs on."""
+
+    tool = "parent"
+
+    def run(self):
+        note("children", str(subprocess.Popen(["sleep", "1000"]).pid))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Hog(Honest):
@@ -405,8 +417,8 @@ class ScoreOnly(Honest):
 def adapters():
     """One of each."""
     kinds = (
-        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Hog, Glutton,
-        Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Rescued, Lodger, Sublodger, Vandal,
-        UnevenOnGpu, AbsentOnGpu, GuessOnGpu,
+        Honest, Liar, Forger, Fickle, Uneven, Refuser, Sleeper, Choker, Plodder, Steady, Learner, Crasher, Parent, Hog,
+        Glutton, Keeper, Sharer, Hoarder, Logbook, Pooled, Absent, ScoreOnly, Stuck, OnGpu, Rescued, Lodger, Sublodger,
+        Vandal, UnevenOnGpu, AbsentOnGpu, GuessOnGpu,
     )  # fmt: skip
     return [*(kind() for kind in kinds), Logbook("b"), OnGpu("b")]

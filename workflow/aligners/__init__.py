@@ -136,7 +136,7 @@ def load():
     """{id: Adapter} of every adapter file in this folder and in those of the variable WAVEBENCH_ALIGNERS."""
     found = {}
     for path in adapter_files():
-        for adapter in _module(path).adapters():
+        for adapter in _adapters(path):
             if adapter.id in found:
                 raise ToolConfigError(f"two tools are called {adapter.id!r}; give one of them another name")
             found[adapter.id] = adapter
@@ -151,6 +151,17 @@ def adapter_files():
             raise ToolConfigError(f"{EXTRA_VARIABLE}: {folder}: no such folder")
     folders = [Path(__file__).parent, *extra]
     return [path for folder in folders for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
+
+
+def _adapters(path):
+    """Those of an adapter file. Raises ToolConfigError where a user's file fails."""
+    module = _module(path)
+    if path.parent == Path(__file__).parent:
+        return module.adapters()
+    try:
+        return list(module.adapters())
+    except Exception as error:  # anything may be wrong with it
+        raise ToolConfigError(f"{path}: adapters() fails ({type(error).__name__}: {error})") from None
 
 
 def _module(path):

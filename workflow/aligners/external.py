@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from wfa_kernels import Edit
@@ -47,9 +48,17 @@ class External(PeerAdapter):
         self._alphabet = settings["alphabet"].encode() if "alphabet" in settings else _PRINTABLE
 
     def source_hash(self):
-        """Digest of this file and of the entry: a changed command is another tool."""
-        entry = json.dumps(self.settings, sort_keys=True)
-        return hashlib.sha256((super().source_hash() + entry).encode()).hexdigest()[:16]
+        """Digest of this file, of the entry and of the program's file: a changed one is another tool."""
+        told = super().source_hash() + json.dumps(self.settings, sort_keys=True) + self._program_digest()
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+    def _program_digest(self):
+        """Of the program as it lies on PATH, "" where it does not or may not be read."""
+        found = shutil.which(shlex.split(self.settings["command"])[0])
+        try:
+            return hashlib.sha256(Path(found).read_bytes()).hexdigest() if found else ""
+        except OSError:
+            return ""
 
     def version(self):
         """What the version command prints, or "unknown". Raises ToolMissing when the program is not on PATH."""
@@ -177,17 +186,24 @@ class External(PeerAdapter):
         letters = self.settings["output"].get("cigar_letters", {})
         if _RUN.sub("", record["cigar"]):
             raise ValueError(f"not a CIGAR: {record['cigar'][:60]!r}")
-        out, v, h = [], 0, 0
+        runs, v, h = [], 0, 0
         for length, letter in _RUN.findall(record["cigar"]):
             operation, length = letters.get(letter, letter), int(length or 1)
             if operation == "=X":
-                paired = zip(pattern[v : v + length], text[h : h + length], strict=False)
-                out += ["=" if a == b else "X" for a, b in paired]
+                runs += _told_apart(pattern[v : v + length], text[h : h + length])
             else:
-                out += [operation] * length
+                runs.append((operation, length))
             v += length * (operation != "I")
             h += length * (operation != "D")
-        return "".join(f"{len(list(run))}{operation}" for operation, run in groupby(out))
+        return "".join(f"{sum(n for _, n in of)}{operation}" for operation, of in groupby(runs, itemgetter(0)))
+
+
+def _told_apart(pattern, text):
+    """[(= or X, length)] of letters one above the other."""
+    if pattern == text:
+        return [("=", len(pattern))] if pattern else []
+    equal = groupby(a == b for a, b in zip(pattern, text, strict=False))
+    return [("=" if same else "X", sum(1 for _ in run)) for same, run in equal]
 
 
 def adapters():

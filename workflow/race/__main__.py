@@ -1,7 +1,9 @@
 """``python -m workflow.race``: run races, name the host, export and import samples."""
 
 import argparse
+import errno
 import json
+import signal
 import sys
 
 from workflow.race import kernel_cache
@@ -19,6 +21,8 @@ _MISTAKES = (
     engine.EngineError, bundle.BundleError, host.HostError, LockError, CommitError, AlignError, PairsError,
     ToolConfigError,
 )  # fmt: skip
+#: Of an OSError that no fault of ours raises.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def _parser():
@@ -60,11 +64,17 @@ def _seconds(text):
     return seconds
 
 
+def _leave(number, _frame):
+    """End as by Ctrl-C, with no worker left and none of its files; the exit code is the shell's of that signal."""
+    sys.exit(128 + number)
+
+
 def main(arguments=None):
     """Run one command; a user's mistake is one line on stderr and exit code 2."""
     asked = _parser().parse_args(arguments)
     try:
         if asked.command == "run":
+            signal.signal(signal.SIGTERM, _leave)
             left = engine.run(
                 asked.experiment, asked.lane, asked.data, asked.out, asked.store, asked.datasets, asked.host,
                 asked.time_limit,
@@ -81,6 +91,11 @@ def main(arguments=None):
             print(f"{races} races and {profiles} profiles added to {asked.recorded}{others}")
     except _MISTAKES as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        print(f"error: {error.filename or 'a file'}: cannot be written ({error.strerror})", file=sys.stderr)
         return 2
     except OracleError as error:
         print(f"error: the exact aligners disagree, nothing can be verified: {error}", file=sys.stderr)

@@ -84,7 +84,8 @@ def _race_once(conductor, dataset, path, host, store, out):
     """Race a data set, or take the finished race from the store."""
     pairs = PairBatch.from_arrow(path)[: conductor.plan.most_pairs]
     dataset_hash = pairs.content_hash()
-    key = provenance.race_key(conductor.plan, conductor, dataset_hash, host)
+    described = [pairs.metadata.get(key, "") for key in ("model", "source")]  # samples tell what its letters are
+    key = provenance.race_key(conductor.plan, conductor, [dataset_hash, *described], host)
     kept = os.path.join(store, f"{conductor.plan.experiment}-{dataset}-{key}.parquet")
     if os.path.exists(kept):
         conductor.say("  unchanged: taken from the store")

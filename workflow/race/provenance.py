@@ -6,11 +6,14 @@ import os
 import platform
 import re
 import subprocess
+from contextlib import suppress
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 
 import numba
 
 from workflow.aligners import ROOT, WORKING_MEMORY_BYTES
+from workflow.race import host
 
 #: Version of the way of measuring: raise it when a change of the engine makes earlier samples no longer comparable.
 #: Every race is then run again, and tables mark samples of another one.
@@ -58,11 +61,18 @@ def conditions():
 
 def runtime():
     """Versions of what runs our tools, {name: version}. Of another one every race is run again."""
-    return {"python": platform.python_version(), "numba": numba.__version__}
+    told = {"python": platform.python_version(), "numba": numba.__version__}
+    for package in ("numpy", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvcc", "nvidia-nvvm"):
+        with suppress(PackageNotFoundError):
+            told[package] = version(package)
+    drivers = sorted({gpu["driver"] for gpu in host.gpus()})
+    return told | ({"driver": drivers} if drivers else {})
 
 
-def race_key(plan, conductor, dataset_hash, host):
+def race_key(plan, conductor, data, host_id):
     """Digest of all that a race depends on: conditions, plan, data set, host, and each tool's version and sources.
+
+    data: what tells the pairs and what they are said to be from any other, for json.dumps.
 
     The commit is not part of it: a commit that touches none of these does not make a race run again.
     """
@@ -71,6 +81,6 @@ def race_key(plan, conductor, dataset_hash, host):
         for tool in plan.tools
     }
     asked = {name: str(value) for name, value in vars(plan).items() if value is not None}
-    fields = {**asked, "data": dataset_hash, "host": host, "by_tool": tools}
+    fields = {**asked, "data": data, "host": host_id, "by_tool": tools}
     fields |= {**conditions(), **runtime()}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:24]

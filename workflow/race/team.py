@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
 import psutil
@@ -77,12 +78,13 @@ class Worker:
 
     def _end(self):
         self.pipe.close()
-        try:
-            return self.process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            # Its whole group: an external program that it runs would disturb every later sample.
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=0.5)
+        # Its whole group, of one that has ended too: what an external program has started would run on beside every
+        # later sample.
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-            return self.process.wait()
+        return self.process.wait()
 
 
 def _cause(code):

@@ -339,11 +339,15 @@ def _serve(target, pipe):
         except (EOFError, ConnectionError):
             return
         try:
-            pipe.send(("ok", getattr(target, method)(*arguments)))
+            answer = "ok", getattr(target, method)(*arguments)
         except MemoryError:
-            pipe.send(("failed", OUT_OF_MEMORY))
+            answer = "failed", OUT_OF_MEMORY
         except Exception as error:  # a tool may raise anything; the race goes on without it
-            pipe.send(("failed", f"{type(error).__name__}: {error}"))
+            answer = "failed", f"{type(error).__name__}: {error}"
+        try:
+            pipe.send(answer)
+        except ConnectionError:  # who asked has given up
+            return
 
 
 def main():

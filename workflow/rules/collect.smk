@@ -16,6 +16,7 @@ rule collect:
     wildcard_constraints:
         experiment="|".join(SETTINGS.experiments),
     params:
+        marks=MARKS,
         host=HOST,
     shell:
         "logged {log} python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"
@@ -33,6 +34,7 @@ rule collect_all:
     log:
         "results/logs/collect/measurements.log",
     params:
+        marks=MARKS,
         host=HOST,
     shell:
         "logged {log} python -m workflow.scripts.collect --samples results/samples --recorded results/recorded"

@@ -14,7 +14,7 @@ from workflow.race import kernel_cache
 kernel_cache.use()  # before Numba is imported, for this process and every job
 
 from workflow.race import host, provenance
-from workflow.scripts import cpu_races, plan, settings, sources
+from workflow.scripts import cpu_races, plan, settings, sources, stale
 
 
 def checked(read, *arguments):
@@ -46,6 +46,8 @@ shell.prefix(
 
 LANE = SETTINGS.lane["name"]
 HOST = host.host_id()
+# What samples are called stale by, of tools that no race here holds, too: what shows marks depends on it.
+MARKS = stale.current_digest()
 DATA = f"results/data/{LANE}"
 SAMPLES = f"results/samples/{LANE}/{HOST}"
 MEASUREMENTS = "results/collected/measurements.parquet"

@@ -26,6 +26,7 @@ rule computed_figure:
 # Speed-up of our aligners over each tool, a panel per host: from the samples, as collected rows hold no rounds.
 rule thesis_fig10:
     input:
+        experiment="config/experiments/thesis_tab9.yaml",
         modules=sources.closure("workflow/scripts/figures/thesis_fig10.py"),
         samples=samples_of(settings.NEEDS["thesis_fig10"]),
         paper="config/papers/thesis_tab9.csv",
@@ -41,6 +42,7 @@ rule thesis_fig10:
     log:
         "results/logs/figures/thesis_fig10.log",
     params:
+        marks=MARKS,
         caption=caption("thesis_fig10"),
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
@@ -64,6 +66,7 @@ rule thesis_fig7:
     log:
         "results/logs/figures/thesis_fig7.log",
     params:
+        marks=MARKS,
         caption=caption("thesis_fig7"),
         host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
@@ -91,6 +94,7 @@ rule cpu_ratio_figure:
     log:
         "results/logs/figures/cpu_ratio.log",
     params:
+        marks=MARKS,
         caption=caption("cpu_ratio"),
         host=HOST,
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
@@ -122,6 +126,7 @@ rule cpu_figure:
     wildcard_constraints:
         figure="cpu_(regret|error|length|memory)",
     params:
+        marks=MARKS,
         caption=lambda wildcards: caption(wildcards.figure),
         host=HOST,
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],

@@ -1,6 +1,9 @@
 # One offline page of everything.
 rule report:
     input:
+        experiments=sorted(
+            str(path) for path in Path("config/experiments").glob("*.yaml")
+        ),
         tables=TABLES,
         figures=FIGURES,
         ledger=LEDGER,
@@ -18,6 +21,7 @@ rule report:
     log:
         "results/logs/report.log",
     params:
+        marks=MARKS,
         tables=[f"--table {id_}" for id_ in SETTINGS.config["tables"]],
         figures=[f"--figure {id_}" for id_ in SETTINGS.config["figures"]],
     shell:

@@ -206,6 +206,7 @@ rule cpu_ratio:
     log:
         "results/logs/tables/cpu_ratio.log",
     params:
+        marks=MARKS,
         host=HOST,
         configs=[f"--config={path}" for path in CPU_EXPERIMENTS],
         out=lambda wildcards, output: os.path.splitext(output[0])[0],

@@ -86,7 +86,7 @@ def _download(url, sink, timeout_s):
                 sink.write(block)
                 digest.update(block)
                 received += len(block)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: letters that no URL may have
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise RealDataError(f"{url}: cannot be downloaded ({reason})") from None
     # read(n) ends quietly when the connection is cut: only the length tells.

@@ -22,6 +22,9 @@ from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, che
 
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[list(b"ACGTURYKMBDHVacgturykmbdhv")] = list(b"TGCAAYRMKVHDBtgcaayrmkvhdb")
+#: minimap2 reads U, of RNA, as T.
+_AS_DNA = np.arange(256, dtype=np.uint8)
+_AS_DNA[list(b"Uu")] = list(b"Tt")
 _IS_ACGT = np.isin(np.arange(256), list(b"ACGT"))
 _BLOCK_READS = 512
 _INSERTION, _DELETION = 1, 2
@@ -126,7 +129,7 @@ def _primary(hits, counts):
 
 
 def _add_pair(read, contig, hit, counts, patterns, texts):
-    text, pattern = read[hit.q_st : hit.q_en], contig[hit.r_st : hit.r_en]
+    text, pattern = _AS_DNA[read[hit.q_st : hit.q_en]], _AS_DNA[contig[hit.r_st : hit.r_en]]
     if hit.strand < 0:
         text = _COMPLEMENT[text[::-1]]
         counts.reverse_strand += 1

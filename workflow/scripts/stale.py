@@ -2,6 +2,7 @@
 penalties that its experiments ask: what every "stale" and "older way of measuring" rests on."""
 
 import functools
+import hashlib
 
 from workflow import aligners
 from workflow.race import provenance
@@ -12,6 +13,11 @@ from workflow.scripts.tools import tool_id
 def current_hashes():
     """{tool id: source hash of this checkout}."""
     return _hashes(tuple(aligners.adapter_files()))
+
+
+def current_digest():
+    """Digest of current_hashes(): another one, and what is marked as stale is to be drawn anew."""
+    return hashlib.sha256(repr(sorted(current_hashes().items())).encode()).hexdigest()[:16]
 
 
 @functools.cache  # it reads, and looks through, every source of every tool: seconds
