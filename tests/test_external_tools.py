@@ -120,7 +120,7 @@ class TestExternal:
         adapter = entry(output={"from": "stdout", "regex": "(?P<score>.)(?P<cigar>.)", "cigar_letters": {"M": "=X"}})
         adapter._job = Job("cigar", GAPS_WIN)
         for cigar, told in (
-            ("4M1D3M", "3=1X1D1=2X"), ("MMMMDMMM", "3=1X1D1=2X"), ("3=1=1I", "4=1I"), ("2=2X1X1=", "2=3X1="), ("", ""),
+            ("4M1D3M", "3=1X1D1=2X"), ("MMMMDMMM", "3=1X1D1=2X"), ("3=1=1I", "4=1I"), ("2=2X0I1X1=", "2=3X1="), ("", ""),
         ):  # fmt: skip
             assert adapter._cigar({"cigar": cigar}, b"ACGTAGCC", b"ACGAGTT") == told
 

@@ -191,7 +191,7 @@ class External(PeerAdapter):
             operation, length = letters.get(letter, letter), int(length or 1)
             if operation == "=X":
                 runs += _told_apart(pattern[v : v + length], text[h : h + length])
-            else:
+            elif length:
                 runs.append((operation, length))
             v += length * (operation != "I")
             h += length * (operation != "D")

@@ -65,7 +65,7 @@ def runtime():
     for package in ("numpy", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvcc", "nvidia-nvvm"):
         with suppress(PackageNotFoundError):
             told[package] = version(package)
-    drivers = sorted({gpu["driver"] for gpu in host.gpus()})
+    drivers = sorted({gpu.get("driver", "") for gpu in host.gpus()})
     return told | ({"driver": drivers} if drivers else {})
 
 
