@@ -107,20 +107,23 @@ class TestExternal:
     def test_file_of_columns(self, entry):
         judge_external(entry())
 
-    def test_a_program_that_was_built_anew_is_another_tool(self, entry, tmp_path, monkeypatch):
+    def test_a_program_that_was_built_anew_has_another_build(self, entry, tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        found = [entry(command="gapper {input} {output}").source_hash()]
+        adapter = entry(command="gapper {input} {output}")
+        found, sources = [adapter.build()], adapter.source_hash()
         for content in ("one", "two", "two"):
             (tmp_path / "gapper").write_text(content)
             (tmp_path / "gapper").chmod(0o755)
-            found.append(entry(command="gapper {input} {output}").source_hash())
-        assert len(set(found)) == 3 and found[2] == found[3]
+            found.append(adapter.build())
+        assert found[0] == "" and len(set(found)) == 3 and found[2] == found[3]
+        assert adapter.source_hash() == sources, "samples of a machine that has it are not stale where it is not"
 
     def test_cigars_of_columns_and_of_runs_are_told_apart_by_the_letters(self, entry):
         adapter = entry(output={"from": "stdout", "regex": "(?P<score>.)(?P<cigar>.)", "cigar_letters": {"M": "=X"}})
         adapter._job = Job("cigar", GAPS_WIN)
         for cigar, told in (
-            ("4M1D3M", "3=1X1D1=2X"), ("MMMMDMMM", "3=1X1D1=2X"), ("3=1=1I", "4=1I"), ("2=2X0I1X1=", "2=3X1="), ("", ""),
+            ("4M1D3M", "3=1X1D1=2X"), ("MMMMDMMM", "3=1X1D1=2X"), ("3=1=1I", "4=1I"), ("2=2X0I1X1=", "2=3X1="),
+            ("", ""),
         ):  # fmt: skip
             assert adapter._cigar({"cigar": cigar}, b"ACGTAGCC", b"ACGAGTT") == told
 

@@ -12,10 +12,10 @@ from workflow.scripts.fetch import cached_name
 from workflow.scripts.real_data import RealData, mapped_text
 
 URL = "https://some.host/b.fa.gz"
-A = RealData("a", "nanopore", "map-ont", "some/a.fq", "", "file:///genomes/a.fa", "")
+A = RealData("a", "nanopore", "map-ont", "some/a.fq", "", "file:///genomes/a%20b.fa", "")
 B = RealData("b", "nanopore", "map-ont", "b.fq", "", URL, "")
 SOURCES = {
-    "real_a": mapped_text("nanopore", "a.fq", "a.fa", "map-ont") + " 3 pairs of 4 reads, 1 unmapped",
+    "real_a": mapped_text("nanopore", "a.fq", "a b.fa", "map-ont") + " 3 pairs of 4 reads, 1 unmapped",
     "real_b": mapped_text("nanopore", "b.fq", cached_name(URL), "map-ont") + " 5 pairs of 5 reads, 0 unmapped",
 }
 FILES = (

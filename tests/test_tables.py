@@ -13,7 +13,6 @@ from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, lambda_reads, read_csv, refuse_absent_files
 from workflow import aligners
 from workflow.scripts import papers
-from workflow.scripts.format_numbers import count, percent, significant
 
 TIDY = [
     "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
@@ -395,21 +394,3 @@ def test_every_tool_has_one_row_a_scope_in_a_block_of_its_device(monkeypatch):
                 (row,) = [row for row in of_scope if row.tool == tool]
                 on_gpu = tool != "gone" and aligners.load()[tool].device == "cuda"
                 assert row.device == ("GPU" if on_gpu else "CPU") and row.device in row.block
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (0.0123456, "0.0123"), (1.2345, "1.23"), (99.96, "100"), (12345.6, "12346")]
-)
-def test_significant(value, text):
-    assert significant(value) == text
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"), [(1, "100 %"), (0.999999999, "99.9999 %"), (0.9987, "99.8 %"), (0.983, "98.3 %"), (0, "0 %")]
-)
-def test_percent_never_rounds_up_to_perfect(fraction, text):
-    assert percent(fraction) == text
-
-
-def test_count():
-    assert [count(n) for n in (512, 20_000, 10**7, 1_500_000, 12_345)] == ["512", "20K", "10M", "1.5M", "12345"]

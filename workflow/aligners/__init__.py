@@ -123,6 +123,11 @@ class Adapter:
         """Untimed: the raw answers of the last run in this project's scores, status and CIGARs."""
         raise NotImplementedError
 
+    def build(self) -> str:
+        """What tells its build on this machine from another of the same version, "" where nothing does: with another
+        one a race is run again, while samples of it, which may be from elsewhere, are not stale."""
+        return ""
+
     def source_hash(self) -> str:
         """Hex digest over the declared sources: a sample of other sources is another tool's sample."""
         digest = hashlib.sha256()

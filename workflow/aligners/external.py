@@ -48,12 +48,12 @@ class External(PeerAdapter):
         self._alphabet = settings["alphabet"].encode() if "alphabet" in settings else _PRINTABLE
 
     def source_hash(self):
-        """Digest of this file, of the entry and of the program's file: a changed one is another tool."""
-        told = super().source_hash() + json.dumps(self.settings, sort_keys=True) + self._program_digest()
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """Digest of this file and of the entry: a changed command is another tool."""
+        entry = json.dumps(self.settings, sort_keys=True)
+        return hashlib.sha256((super().source_hash() + entry).encode()).hexdigest()[:16]
 
-    def _program_digest(self):
-        """Of the program as it lies on PATH, "" where it does not or may not be read."""
+    def build(self):
+        """Digest of the program as it lies on PATH, "" where it does not or may not be read."""
         found = shutil.which(shlex.split(self.settings["command"])[0])
         try:
             return hashlib.sha256(Path(found).read_bytes()).hexdigest() if found else ""

@@ -70,16 +70,17 @@ def runtime():
 
 
 def race_key(plan, conductor, data, host_id):
-    """Digest of all that a race depends on: conditions, plan, data set, host, and each tool's version and sources.
+    """Digest of all that a race depends on: conditions, plan, data set, host, each tool's version, build and sources.
 
     data: what tells the pairs and what they are said to be from any other, for json.dumps.
 
     The commit is not part of it: a commit that touches none of these does not make a race run again.
     """
-    tools = {
-        tool: [conductor.versions.get(tool, conductor.missing.get(tool)), conductor.adapters[tool].source_hash()]
-        for tool in plan.tools
-    }
+    tools = {}
+    for tool in plan.tools:
+        adapter = conductor.adapters[tool]
+        told = conductor.versions.get(tool, conductor.missing.get(tool))
+        tools[tool] = [told, adapter.build(), adapter.source_hash()]
     asked = {name: str(value) for name, value in vars(plan).items() if value is not None}
     fields = {**asked, "data": data, "host": host_id, "by_tool": tools}
     fields |= {**conditions(), **runtime()}

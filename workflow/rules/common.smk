@@ -46,7 +46,7 @@ shell.prefix(
 
 LANE = SETTINGS.lane["name"]
 HOST = host.host_id()
-# What samples are called stale by, of tools that no race here holds, too: what shows marks depends on it.
+# What samples are called stale by, also of tools that no race here holds: jobs that mark them depend on it.
 MARKS = stale.current_digest()
 DATA = f"results/data/{LANE}"
 SAMPLES = f"results/samples/{LANE}/{HOST}"

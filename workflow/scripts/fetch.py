@@ -31,12 +31,7 @@ def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
     parts = split_url(source)
     if parts.scheme in ("http", "https"):
         return _fetch_url(source, sha256, cache, timeout_s)
-    if parts.scheme == "file":
-        path = urllib.request.url2pathname(parts.path)
-    elif "://" in source:
-        raise RealDataError(f"{source}: unknown kind of URL {parts.scheme}://; allowed are file, http and https")
-    else:
-        path = source
+    path = _local_path(source, parts)
     if not os.path.isfile(path):
         raise RealDataError(f"{source}: {'is a directory' if os.path.isdir(path) else 'no such file'}")
     _check(source, sha256, _hash(path) if sha256 else "")
@@ -46,7 +41,15 @@ def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
 def local_name(source):
     """Name of the file that fetch() gives of source."""
     parts = split_url(source)
-    return cached_name(source) if parts.scheme in ("http", "https") else os.path.basename(parts.path or source)
+    return cached_name(source) if parts.scheme in ("http", "https") else os.path.basename(_local_path(source, parts))
+
+
+def _local_path(source, parts):
+    if parts.scheme == "file":
+        return urllib.request.url2pathname(parts.path)
+    if "://" in source:
+        raise RealDataError(f"{source}: unknown kind of URL {parts.scheme}://; allowed are file, http and https")
+    return source
 
 
 def cached_name(url):

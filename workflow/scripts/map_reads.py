@@ -21,7 +21,7 @@ from wfa_kernels.formats import read_sequences, require_writable
 from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, check_name, mapped_text
 
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
-_COMPLEMENT[list(b"ACGTURYKMBDHVacgturykmbdhv")] = list(b"TGCAAYRMKVHDBtgcaayrmkvhdb")
+_COMPLEMENT[list(b"ACGTRYKMBDHVacgtrykmbdhv")] = list(b"TGCAYRMKVHDBtgcayrmkvhdb")
 #: minimap2 reads U, of RNA, as T.
 _AS_DNA = np.arange(256, dtype=np.uint8)
 _AS_DNA[list(b"Uu")] = list(b"Tt")

@@ -108,10 +108,11 @@ class Settings:
         return sorted(found)
 
     def tool_versions(self, experiment):
-        """What keys the samples of the experiment's tools, as text: their source hashes, and versions, or why they are
-        missing, on the machine that plans the run."""
+        """What keys the samples of the experiment's tools, as text: their source hashes, builds, and versions, or why
+        they are missing, on the machine that plans the run."""
         return "\n".join(
-            f"{adapter.id} {adapter.source_hash()} {self._version(adapter)}" for adapter in self._adapters(experiment)
+            f"{adapter.id} {adapter.source_hash()} {adapter.build()} {self._version(adapter)}"
+            for adapter in self._adapters(experiment)
         )
 
     def _version(self, adapter):
