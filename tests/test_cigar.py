@@ -27,6 +27,11 @@ def test_what_is_no_cigar_is_named(bad):
         assert repr(bad[:60]) in str(told.value)
 
 
+def test_what_no_letters_can_be_made_of_is_no_cigar():
+    with pytest.raises(CigarError, match=r"not a CIGAR of runs of .*'3=\?'"):
+        pack_strings(["3=\udc80"])
+
+
 def test_cigars_are_packed_one_behind_the_other():
     packed, offsets = pack_strings(["2=1X", "*", b"", b"10="])
     assert packed.tolist() == [2 << 4 | MATCH, 1 << 4 | MISMATCH, 10 << 4 | MATCH] and offsets.tolist() == [

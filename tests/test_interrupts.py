@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from wfa_kernels import Edit, PairBatch
-from wfa_kernels.cpu import interrupts, schedule
+from wfa_kernels import Affine, Edit, PairBatch, align
+from wfa_kernels.cpu import affine, interrupts, schedule
 
 _send = ctypes.CDLL(None)["raise"]
 _send.argtypes, _send.restype = [ctypes.c_int], ctypes.c_int
@@ -72,3 +72,16 @@ def test_another_thread_than_the_main_one_leaves_signals_alone():
     thread.start()
     thread.join()
     assert told == [signal.getsignal(signal.SIGINT)]
+
+
+def test_a_signal_that_comes_while_a_kernel_is_chosen_is_what_its_handler_raises(monkeypatch):
+    """Looking along the diagonals of clean pairs is Numba's code, too."""
+
+    def choose(*_):
+        chosen.append(_arrays(signal.SIGINT))
+
+    chosen = []
+    monkeypatch.setattr(affine, "choose", choose)
+    with pytest.raises(KeyboardInterrupt):
+        align(PairBatch.from_strings(["A"], ["A"]), Affine(4, 6, 2), device="cpu")
+    assert len(chosen) == 1

@@ -220,6 +220,9 @@ def test_unwritable_arrow_is_one_error(tmp_path):
 
 
 def test_metadata_is_text_to_text(tmp_path):
+    for metadata in (["x"], "x", 1):
+        with pytest.raises(PairsError, match=r"metadata must be a dict, not (list|str|int)"):
+            PairBatch.from_strings(["A"], ["A"], metadata)
     with pytest.raises(PairsError, match="metadata holds 'a': 1; it must be str to str"):
         PairBatch.from_strings(["A"], ["A"], {"a": 1})
     made = PairBatch.from_strings(["A"], ["A"], {"realised": json.dumps({"pairs": 1})})

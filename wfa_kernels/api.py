@@ -22,6 +22,8 @@ LEAST_DEVICE_MEMORY = 256 * 2**20
 #: Most threads, and most bytes of memory, that can be asked for.
 MOST_THREADS, MOST_BYTES = 4096, 2**62
 
+#: Pairs whose lengths stay in the processor's cache.
+_BLOCK = 1 << 14
 #: (algorithm, penalties) -> stem of the kernel file in cpu/.
 _STEMS = {
     ("auto", Edit): "edit",
@@ -64,7 +66,8 @@ def align(
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
     "bpm" (Myers' bit-parallel) and "ond" (Myers' O(ND)); "auto" picks. threads: CPU threads, all usable cores by
     default. memory_limit: bytes of working memory over these threads; where a thread's share is too little for bit
-    planes, which of several cheapest alignments is found depends on the threads.
+    planes, which of several cheapest alignments is found depends on the threads. Whether a pair that just about fits is
+    out_of_memory may depend on them, too, and on the pairs beside it.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
     progress: callable that is told the number of pairs just done.
     heuristic: None, StaticBand(width) or WavefrontReduction(min_length, max_distance), for gap-affine penalties by
@@ -256,10 +259,12 @@ def _check_heuristic(heuristic, pairs, penalties, algorithm, fast_gpu):
 def _check_worst_cost(pairs, penalties):
     if not len(pairs):
         return
-    m, n = pairs.pattern_lengths, pairs.text_lengths
-    longest = int(max(m.max(), n.max()))
-    if _all_gaps(penalties, longest) <= MAX_SCORE:
+    sides = (pairs.pattern_offsets, pairs.text_offsets)
+    if _all_gaps(penalties, max(int(ends[-1] - ends[0]) for ends in sides)) <= MAX_SCORE:
         return
+    if _all_gaps(penalties, max(map(_longest, sides))) <= MAX_SCORE:
+        return
+    m, n = pairs.pattern_lengths, pairs.text_lengths
     mismatch, gap_open, gap_extend = (float(p) for p in penalties.triple)
     m, n = m.astype(float), n.astype(float)
     replace = np.minimum(m, n) * mismatch + np.abs(m - n) * gap_extend + gap_open * (m != n)
@@ -270,6 +275,11 @@ def _check_worst_cost(pairs, penalties):
             f"pair {worst} ({int(m[worst])} x {int(n[worst])} bp) can cost up to {cost} under {penalties}, "
             f"past the int32 score limit of {MAX_SCORE}; divide the penalties by a common factor or split the pair"
         )
+
+
+def _longest(ends):
+    """Letters of the longest sequence; by blocks, as new memory for all lengths would take longer."""
+    return max(int(np.diff(ends[at : at + _BLOCK + 1]).max()) for at in range(0, len(ends) - 1, _BLOCK))
 
 
 def _all_gaps(penalties, letters):
@@ -297,14 +307,14 @@ def _require_gpu():
 
 
 def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, progress=None):
-    from wfa_kernels.cpu import schedule
+    from wfa_kernels.cpu import interrupts, schedule
 
     _check_worst_cost(pairs, penalties)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
     if heuristic is not None:
         kernel = SimpleNamespace(align_range=partial(kernel.align_range, heuristic=heuristic))
     elif hasattr(kernel, "choose"):
-        kernel = kernel.choose(pairs, penalties, scope)
+        kernel = interrupts.hold(kernel.choose, pairs, penalties, scope)
     cores = int(threads or schedule.usable_cores())
     return schedule.align_batch(kernel, pairs, penalties, scope, cores, int(memory_limit), progress)
 

@@ -69,7 +69,8 @@ def pack_strings(cigars):
     for cigar in cigars:
         if not isinstance(cigar, str | bytes):
             raise CigarError(f"not a CIGAR, which is str or bytes: {cigar!r}")
-    cleaned = [b"" if c in ("", "*", b"", b"*") else (c if isinstance(c, bytes) else c.encode()) for c in cigars]
+    cigars = [cigar if isinstance(cigar, bytes) else cigar.encode(errors="replace") for cigar in cigars]
+    cleaned = [b"" if cigar == b"*" else cigar for cigar in cigars]
     offsets = np.zeros(len(cleaned) + 1, np.int64)
     if not cleaned:
         return np.zeros(0, np.uint32), offsets

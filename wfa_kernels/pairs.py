@@ -54,6 +54,8 @@ class PairBatch:
                 raise PairsError(f"{name}_offsets must not decrease and must stay within the {len(flat)} bytes")
         if len(self.pattern_offsets) != len(self.text_offsets):
             raise PairsError(f"{len(self.pattern_offsets) - 1} patterns but {len(self.text_offsets) - 1} texts")
+        if not isinstance(self.metadata, dict):
+            raise PairsError(f"metadata must be a dict, not {type(self.metadata).__name__}")
         for item in self.metadata.items():
             if not all(isinstance(word, str) for word in item):
                 raise PairsError("metadata holds {!r}: {!r}; it must be str to str".format(*item))
@@ -72,7 +74,7 @@ class PairBatch:
         patterns, texts = list(patterns), list(texts)
         if len(patterns) != len(texts):
             raise PairsError(f"{len(patterns)} patterns but {len(texts)} texts")
-        return cls(*_flatten(patterns, "pattern"), *_flatten(texts, "text"), dict(metadata or {}))
+        return cls(*_flatten(patterns, "pattern"), *_flatten(texts, "text"), {} if metadata is None else metadata)
 
     def __len__(self):
         return len(self.pattern_offsets) - 1

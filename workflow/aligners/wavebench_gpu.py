@@ -10,7 +10,7 @@ _BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 #: Penalties of the GPU's tools -> what only they need of the library, as parts of the names of files.
 _GPU_TOOLS = {
     Edit: ("banded_bpm", "edit_design", "edit_wfa_global"),
-    Affine: ("affine_bits", "affine_forward", "affine_design", "affine_wfa", "long_reads"),
+    Affine: ("affine_bits", "affine_design", "affine_wfa", "long_reads"),
 }
 #: What brings a batch where it shall lie.
 _BRING = {
@@ -100,7 +100,8 @@ class WavebenchGpu(Adapter):
         kernels = [path.stem for path in (ROOT / "wfa_kernels/cuda").glob("*.py") if path.stem != "__init__"]
         found = imported(["api", *(f"cuda/{stem}" for stem in kernels)], "cuda")
         others = [part for penalties, parts in _GPU_TOOLS.items() if penalties is not self.penalties for part in parts]
-        return tuple(path for path in found if not any(part in path for part in others))
+        ours = tuple(path for path in found if not any(part in path for part in others))
+        return (*ours, "workflow/aligners/wavebench.py") if self.heuristic else ours
 
     def version(self):
         """The library's version, where a GPU is usable."""
