@@ -5,12 +5,11 @@ count, and let an interrupt in between two of them.
 """
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from wfa_kernels.cpu import interrupts
+from wfa_kernels.cpu import crew
 from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 
@@ -19,6 +18,8 @@ _CHUNK_BASES = 1 << 20
 _CHUNK_PAIRS = 1 << 15
 #: The same for a kernel that takes pairs side by side: it takes less time, and loses some at a chunk's ends.
 _SIDE_BY_SIDE_BASES = 1 << 22
+#: Seconds that a letter takes at least, of the cleanest short reads, and a byte of an answer's new memory.
+_BASE_SECONDS, _NEW_BYTE_SECONDS = 3e-10, 2e-10
 
 
 def usable_cores():
@@ -32,18 +33,33 @@ def chunk_bounds(pairs, threads, pairs_at_once=1):
     pairs_at_once: pairs that the kernel takes side by side; chunks are larger then, whole multiples of that, and not
     smaller on average, but for giving every thread one.
     """
-    n = len(pairs)
-    ends = (pairs.pattern_offsets - pairs.pattern_offsets[0]) + (pairs.text_offsets - pairs.text_offsets[0])
-    fair = ends[-1] / (threads * 8) if threads > 1 else ends[-1]
-    bases = _CHUNK_BASES if pairs_at_once == 1 else _SIDE_BY_SIDE_BASES
-    chunks = max(1, int(np.ceil(ends[-1] / max(1, min(bases, fair)))), -(-n // _CHUNK_PAIRS))
+    n, bases = len(pairs), _bases(pairs)
+    fair = bases / (threads * 8) if threads > 1 else bases
+    most = _CHUNK_BASES if pairs_at_once == 1 else _SIDE_BY_SIDE_BASES
+    chunks = max(1, int(np.ceil(bases / max(1, min(most, fair)))), -(-n // _CHUNK_PAIRS))
     if pairs_at_once > 1:
         chunks = min(chunks, max(threads, n // pairs_at_once))
-    cuts = np.searchsorted(ends, np.linspace(0, ends[-1], chunks + 1)[1:-1])
+    cuts = _first_with(pairs, np.linspace(0, bases, chunks + 1)[1:-1])
     if n > chunks * pairs_at_once:  # a pair left over at a chunk's end takes as long as those side by side
         cuts -= cuts % pairs_at_once
     by_count = np.arange(0, n, _CHUNK_PAIRS)
     return np.unique(np.concatenate([[0], cuts, by_count, [n]]))
+
+
+def _bases(pairs):
+    return int(sum(ends[-1] - ends[0] for ends in (pairs.pattern_offsets, pairs.text_offsets)))
+
+
+def _first_with(pairs, bases):
+    """Rows before which there are at least so many bases, int64[c]; by bisection, as sums of all rows take longer."""
+    pattern, text = pairs.pattern_offsets, pairs.text_offsets
+    bases = bases + pattern[0] + text[0]
+    low, high = np.zeros(len(bases), np.int64), np.full(len(bases), len(pairs), np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        short = pattern[middle] + text[middle] < bases
+        low, high = np.where(short, middle + 1, low), np.where(short, high, middle)
+    return low
 
 
 def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress=None):
@@ -59,17 +75,20 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
     progress: called with the number of pairs done since the last call. Returns an AlignmentResult.
     """
     if not len(pairs):
-        return _join([kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)])
+        return _joined([(0, 0)], [kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)], 1)
     at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
     bounds = chunk_bounds(pairs, threads, at_once).tolist()
-    ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
-    share = memory_limit // max(1, min(threads, len(ranges)))
+    share = memory_limit // max(1, min(threads, len(bounds) - 1))
 
-    def one(bounds_of_chunk):
-        return kernel.align_range(pairs, penalties, scope, *bounds_of_chunk, share)
+    def run(first, last):
+        start, stop = bounds[first], bounds[last]
+        return (start, stop), kernel.align_range(pairs, penalties, scope, start, stop, share)
 
-    parts = []
-    for part in _in_order(one, ranges, threads):
+    ranges, parts = [], []
+    bases = _bases(pairs) / (len(bounds) - 1)
+    most, shares = max(1, int(_CHUNK_BASES / max(1, bases))), 1 if at_once > 1 else 2
+    for covered, part in crew.in_order(run, len(bounds) - 1, threads, most, shares, bases * _BASE_SECONDS):
+        ranges.append(covered)
         parts.append(part)
         if progress is not None:
             progress(len(part[0]))
@@ -77,19 +96,7 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
     alone = [(kernel, 1)] * (share < memory_limit or at_once > 1)
     for again, at_a_time in [*alone, *[(linear, threads), (linear, 1)] * bool(linear)]:
         _retry(again, pairs, penalties, scope, at_a_time, memory_limit, ranges, parts)
-    return _join(parts)
-
-
-def _in_order(work, items, threads):
-    if threads == 1 or len(items) == 1:
-        yield from map(partial(interrupts.hold, work), items)
-        return
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        try:
-            yield from pool.map(work, items)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return _joined(ranges, parts, threads)
 
 
 def _retry(kernel, pairs, penalties, scope, threads, memory_limit, ranges, parts):
@@ -100,10 +107,10 @@ def _retry(kernel, pairs, penalties, scope, threads, memory_limit, ranges, parts
         return
     share = memory_limit // min(threads, len(rows))
 
-    def one(row):
-        return kernel.align_range(pairs, penalties, scope, row, row + 1, share)
+    def run(first, last):
+        return [kernel.align_range(pairs, penalties, scope, row, row + 1, share) for row in rows[first:last]]
 
-    answers = iter(list(_in_order(one, rows, threads)))
+    answers = chain.from_iterable(list(crew.in_order(run, len(rows), threads)))
     for which, ((start, stop), part) in enumerate(zip(ranges, parts, strict=True)):
         inside = starved[which] - start
         cuts = np.unique(np.concatenate([[0], inside, inside + 1, [stop - start]])).tolist()
@@ -122,9 +129,26 @@ def _cut(part, a, b):
     return scores[a:b], status[a:b], cigars[first : first + int(lengths[a:b].sum())], lengths[a:b]
 
 
-def _join(parts):
-    scores, status, cigars, lengths = zip(*parts, strict=True)
-    if cigars[0] is None:
-        return AlignmentResult(np.concatenate(scores), np.concatenate(status))
-    offsets = offsets_of(np.concatenate(lengths))
-    return AlignmentResult(np.concatenate(scores), np.concatenate(status), np.concatenate(cigars), offsets)
+def _joined(ranges, parts, threads):
+    """The answers of all parts, one behind the other; threads write them, as the first touch of memory takes time."""
+    if len(parts) == 1:
+        scores, status, cigars, lengths = parts[0]
+        return AlignmentResult(scores, status, cigars, None if cigars is None else offsets_of(lengths))
+    pairs, traced = ranges[-1][1], parts[0][2] is not None
+    scores, status = np.empty(pairs, np.int32), np.empty(pairs, np.uint8)
+    ends = offsets_of(np.array([len(part[2]) if traced else 0 for part in parts]))
+    cigars, offsets = np.empty(ends[-1], np.uint32), np.zeros(pairs + 1 if traced else 1, np.int64)
+
+    def place(first, last):
+        for (start, stop), part, begin in zip(ranges[first:last], parts[first:last], ends[first:last], strict=True):
+            scores[start:stop], status[start:stop] = part[:2]
+            if traced:
+                cigars[begin : begin + len(part[2])] = part[2]
+                own = offsets[start + 1 : stop + 1]
+                np.cumsum(part[3], out=own)
+                own += begin
+
+    part_bytes = (scores.nbytes + status.nbytes + cigars.nbytes + offsets.nbytes) / len(parts)
+    for _ in crew.in_order(place, len(parts), threads, most=len(parts), unit_seconds=part_bytes * _NEW_BYTE_SECONDS):
+        pass
+    return AlignmentResult(scores, status, cigars, offsets) if traced else AlignmentResult(scores, status)
