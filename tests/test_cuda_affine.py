@@ -175,7 +175,7 @@ def test_the_rate_is_that_of_the_least_work():
     def learned(*batches):
         design.begin()
         for pairs in batches:
-            design.learn(np.bincount([*pairs], [*pairs.values()], len(RATES)).astype(np.int32), 0)
+            design.learn(np.bincount([*pairs], [*pairs.values()], len(RATES)).astype(np.int32), None)
         return RATES.index(design.rate) if design.rate else None
 
     assert learned({100: 997, 120: 3}) == 120, "1.5 of all, or three times all"
@@ -187,7 +187,7 @@ def test_the_rate_is_that_of_the_least_work():
     assert learned({105: 5}) == 105
     design.begin()
     assert design.rate == RATES[105], "that of the call before"
-    design.learn(np.zeros(len(RATES), np.int32), 0)
+    design.learn(np.zeros(len(RATES), np.int32), None)
     assert design.rate == RATES[105]
     assert learned({len(RATES) - 1: 5}) is None, "no limit"
     assert learned({100: 5}) == 100
@@ -209,7 +209,7 @@ def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so
     assert (first.first_level, first.likely, first.trial) == (STRIPS, False, False), "no band is compiled to try it"
     clean = np.zeros(len(RATES), np.int64)
     clean[1] = 1000
-    design.learn(clean, 0)
+    design.learn(clean, None)
     second = chosen(10_000)
     assert second.first_level < STRIPS and second.likely
     assert Levels(design, len(design.NAMES), 1000).first == 0
@@ -218,7 +218,7 @@ def test_long_pairs_begin_with_strips_and_go_to_a_band_where_their_rate_tells_so
 def test_long_clean_pairs_go_to_a_band_that_is_no_wider_than_they_need():
     design, letters, dearest = AffineDesign((2, 3, 1)), 24_640, 100
     rate = least_rate(65536 * (dearest + 1 - TOLERANCE) / (2 * letters))
-    design.learn(np.bincount([RATES.index(rate)], minlength=len(RATES)), 0)
+    design.learn(np.bincount([RATES.index(rate)], minlength=len(RATES)), None)
     assert design.rate == rate and likely_cost(2 * letters, rate) > dearest
     assert design.NAMES[design.likely_level(letters, 1)] == "band 128"
 

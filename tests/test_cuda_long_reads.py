@@ -154,13 +154,12 @@ def test_a_full_batch_that_wavefronts_did_brings_them_back(by_length):
     assert after_strips(by_length, pairs=200) == 5, "few pairs have wavefronts of higher scores"
 
 
-def test_what_the_wavefronts_leave_tells_no_rate():
+@pytest.mark.parametrize("first, left, told", [(0, 300, False), (0, 301, True), (3, 1, True)])
+def test_the_few_that_the_wavefronts_leave_tell_no_rate(first, left, told):
     design = LongReads(USUAL)
-    numbers = np.bincount([400], minlength=design.LEARNED)
-    design.learn(numbers, 0)
-    assert design.strips.rate == 0
-    design.learn(numbers, 3)
-    assert design.strips.rate > 0
+    numbers = np.bincount([400] * left, minlength=design.LEARNED)
+    design.learn(numbers, SimpleNamespace(first_level=first, pairs=1000))
+    assert (design.strips.rate > 0) == told
 
 
 def test_what_the_wavefronts_leave_skips_the_strips_that_are_not_certain_of_more(monkeypatch):

@@ -23,8 +23,8 @@ class Design:
     def begin(self):
         """Before the batches of a call."""
 
-    def learn(self, numbers, first):
-        """Take into account what the kernels of a batch that began with ``first`` have left, int32[LEARNED]."""
+    def learn(self, numbers, batch):
+        """Take into account what the kernels of a batch have left, int32[LEARNED]."""
 
     def counts(self, level):
         """Whether ``learn`` is told of the pairs that this kernel does."""

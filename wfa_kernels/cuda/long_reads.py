@@ -71,10 +71,11 @@ class LongReads(Design):
         """See design.Design."""
         self.strips.begin()
 
-    def learn(self, numbers, first):
-        """See design.Design. Those that wavefronts leave are the dearest, and tell nothing of the others."""
-        if first > 0:
-            self.strips.learn(numbers, first - 1)
+    def learn(self, numbers, batch):
+        """See design.Design. What wavefronts leave is the dearest, and tells nothing of the others unless that is so
+        much that these begin with the strips, too."""
+        if batch.first_level > 0 or numbers.sum() > self.tolerated_failures(0, 0) * batch.pairs:
+            self.strips.learn(numbers, batch)
 
     def counts(self, level):
         """See design.Design: the strips count."""

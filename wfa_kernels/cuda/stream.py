@@ -280,7 +280,7 @@ class Stream:
         count = self.levels.count
         if self.learns:
             self.levels.learn(batch, tallies)
-            self.design.learn(slot.tallies[count + 2 :], batch.first_level)
+            self.design.learn(slot.tallies[count + 2 :], batch)
         if tallies[count]:
             rows = np.empty(tallies[count], np.int32)
             device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.afterwards)

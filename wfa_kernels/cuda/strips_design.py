@@ -133,7 +133,7 @@ class BandsThenStrips(banded.Banded):
         """See design.Design."""
         self._pairs, self._batches = np.zeros(len(RATES), np.int64), 0
 
-    def learn(self, numbers, first):
+    def learn(self, numbers, batch):
         """See design.Design. numbers: of a batch's pairs by their place in RATES."""
         self._pairs += numbers
         self._batches += 1
