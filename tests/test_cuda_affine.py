@@ -182,6 +182,7 @@ def test_the_rate_is_that_of_the_least_work():
     assert learned(*[{100: 999}] * 9, {100: 999, 120: 1}) == 100, "one batch in ten is left with any"
     assert learned({100: 900, 120: 100}) == 120
     assert learned({100: 980, 400: 20}) == 100, "some are nothing like the others"
+    assert learned({100: 80, 200: 10, 400: 10}) == 100 and learned({100: 70, 200: 20, 400: 10}) == 200, "a quarter"
     assert learned({103: 5}) == 103 and learned({100: 5}) == 103, "about the same"
     assert learned({98: 5}) == 98, "less than 0.9"
     assert learned({105: 5}) == 105

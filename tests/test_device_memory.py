@@ -64,7 +64,7 @@ def sizes(pairs, way, limit):
 
 
 def way_for(pairs, way, limit):
-    """What a call goes: long reads have a way of their own under gap-affine penalties."""
+    """What a call goes: long reads have a way of their own."""
     usual = aligner._Way(*way, limit, None)
     return usual.of_long_reads if len(pairs.pattern) > long_reads.LETTERS * len(pairs) else usual
 
@@ -200,8 +200,9 @@ def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left_and_no_smal
     assert aligner._stream(pairs_of(100, 1_000_000), way)[0] is other
 
 
-def test_long_pairs_that_a_part_of_the_memory_is_too_little_for_have_all_of_it():
-    usual = aligner._Way(Affine(2, 3, 1), "fast", True, 1 << 30, None)
+@pytest.mark.parametrize("penalties", [Affine(2, 3, 1), Edit()])
+def test_long_pairs_that_a_part_of_the_memory_is_too_little_for_have_all_of_it(penalties):
+    usual = aligner._Way(penalties, "fast", True, 1 << 30, None)
     aligner._stream(pairs_of(10_000, 500), usual.of_long_reads)
     part, _ = aligner._stream(pairs_of(100_000, 20), usual.longer)
     some = part.slots[0].scratch.nbytes

@@ -27,6 +27,8 @@ _NO_LIMIT = 2**30
 _TRIES = 4
 #: What is left of a batch takes so many times as long as the batch, be it few pairs.
 _FEW_LEFT = 2
+#: Part of the pairs that may be left at the most: a try in vain takes a long pair's time, however low its limit.
+_MOST_LEFT = 0.25
 
 
 @inlined
@@ -57,5 +59,5 @@ def best_rate(pairs, batches):
     left, their_rates = (np.sum(of_each) - np.cumsum(of_each) for of_each in (pairs, pairs * RATES))
     batches_with_any = np.minimum(1, left / batches)
     work = np.multiply(RATES, pairs.sum()) * (1 + _FEW_LEFT * batches_with_any) + _TRIES * their_rates
-    best = int(np.argmin(work))
+    best = int(np.argmin(np.where(left > _MOST_LEFT * pairs.sum(), np.inf, work)))
     return RATES[best] if best < _LAST_RATE else 0

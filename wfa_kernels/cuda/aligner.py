@@ -145,9 +145,9 @@ class _Way:
     @property
     def of_long_reads(self):
         """The way for long reads: this one where there is no other."""
-        if self.long or self.design != FAST or isinstance(self.penalties, Edit):
+        if self.long or self.design != FAST:
             return self
-        return replace(self, reads=long_reads.serves(self.penalties.triple))
+        return replace(self, reads=isinstance(self.penalties, Edit) or long_reads.serves(self.penalties.triple))
 
     @property
     def slots(self):
@@ -160,7 +160,7 @@ class _Way:
         return _MOST_LETTERS // _READS_PARTS if self.reads else _MOST_LETTERS
 
     def kernels(self):
-        if self.reads:
+        if self.reads and not isinstance(self.penalties, Edit):
             return LongReads(self.penalties.triple)
         return self._usual().longer() if self.long else self._usual()
 
