@@ -10,9 +10,7 @@ import pytest
 
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
 from wfa_kernels.cuda import aligner, buffers, device, long_reads, memory, stream
-from wfa_kernels.cuda.compaction import ODD
 from wfa_kernels.cuda.packing import LEAD
-from wfa_kernels.result import NO_SCORE
 
 WAYS = [
     (penalties, design, traced)
@@ -186,9 +184,10 @@ def test_letters_without_a_code_are_not_tried_again():
     left = aligner._Left(
         pairs, aligner._Way(Edit(), "fast", True, None, None), SimpleNamespace(hand_over=handed.extend)
     )
-    left.again, left.outgrown = np.array([1, 2]), np.array([4, 5])
-    left.settle(np.array([3, ODD, NO_SCORE, 3, NO_SCORE, ODD]))
-    assert (list(left.again), list(left.outgrown), handed) == ([2], [4], [1, 5])
+    left.laid_out_for, left.partial = 20, True
+    left.hand_over_odd(np.array([1, 5]))
+    left.hand_over(np.array([2]))
+    assert (list(left.again), list(left.outgrown), handed) == ([], [2], [1, 5])
 
 
 def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left_and_no_smaller():
@@ -226,11 +225,11 @@ def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, le
     """Its stream is used within the call of theirs. Beside that of long reads it has room; other ones make way."""
     given = {}
 
-    def align(stream, pairs, letters, scores, status, ends, room, spans, hand_over, *_):
+    def align(stream, pairs, letters, scores, status, ends, room, spans, left, *_):
         given[len(pairs)] = stream.slots[0].scratch.nbytes
         timed.append(spans)
         if len(pairs) > 1:
-            hand_over(np.array([0]))
+            left.hand_over(np.array([0]))
         status[:], ends[:], scores[:] = 0, 0, 7
         return np.empty(0, np.int64)
 
@@ -252,7 +251,7 @@ def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, le
 def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, left, learns):
     turns = []
 
-    def align(stream, pairs, letters, scores, status, ends, room, spans, hand_over, *turn):
+    def align(stream, pairs, letters, scores, status, ends, room, spans, _, *turn):
         turns.append((len(pairs), *turn))
         status[:], ends[:], scores[:] = 0, 0, 7
         return np.arange(left) if len(turns) == 1 else np.empty(0, np.int64)

@@ -84,6 +84,17 @@ def test_letters_without_a_code_are_found_wherever_they_are_packed(kind):
     check(pairs, answer, rescued=strange)
 
 
+def test_letters_without_a_code_let_no_further_kernels_be_launched():
+    """They are left by every batch: 16 kernels had been launched for all batches behind the first one."""
+    pairs = random_pairs(24, (60,), seed=3, most_edits=2)
+    strange = range(0, 24, 4)
+    for row in strange:
+        pairs[row] = (pairs[row][0], pairs[row][1] + b"N")
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", letters=300)
+    assert len(answer["batches"]) > 3 and list(answer["answered"]) == ["band 32"]
+    check(pairs, answer, rescued=strange)
+
+
 @pytest.mark.parametrize("late", [*(pytest.param(every, marks=pytest.mark.slow) for every in (1, 2)), 3])
 def test_letters_that_the_host_packs_too_late_cross_the_wire_as_they_are(late):
     pairs = random_pairs(48, (150, 200, 251), seed=late, most_edits=3)

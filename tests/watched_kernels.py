@@ -36,9 +36,9 @@ class Watched:
     def _watch_rates(self):
         learn = strips_design.BandsThenStrips.learn
 
-        def listening(design, numbers, first):
+        def listening(design, numbers, batch):
             self.rates.extend(np.repeat(strips_design.RATES, numbers).tolist())
-            learn(design, numbers, first)
+            learn(design, numbers, batch)
 
         strips_design.BandsThenStrips.learn = listening
 

@@ -12,7 +12,6 @@ from wfa_kernels.cuda import by_length, device, long_reads, memory
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.buffers import FIXED_BYTES, READS_SLOTS, SLOTS, bytes_of, letters_within
-from wfa_kernels.cuda.compaction import ODD
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.edit_wfa import EditWfa
 from wfa_kernels.cuda.edit_wfa_global import GlobalWfa
@@ -189,7 +188,6 @@ def _align(pairs, way, rescue, turn):
         if result is None:
             every = np.arange(len(pairs))
             return replace(rescue(every), rescued=len(_without_odd(every, pairs)))
-        left.settle(result.scores)
         # The stream's memory may be needed for these: by now none but _streams holds it.
         for rows, change in (left.again, {"every_level": True}), (left.outgrown, {"short_of_memory": True}):
             if len(rows):
@@ -221,8 +219,7 @@ def _through_a_stream(pairs, way, left, turn):
         try:
             with memory.device_memory_within(way.device_memory or inf):
                 again = stream.align(
-                    pairs, letters, scores, status, offsets[1:], room, turn.spans, left.hand_over, turn.every_level,
-                    turn.learns,
+                    pairs, letters, scores, status, offsets[1:], room, turn.spans, left, turn.every_level, turn.learns,
                 )  # fmt: skip
         except BaseException:  # what is under way still writes to these arrays and to the stream's
             try:
@@ -265,11 +262,9 @@ class _Left:
         self.outgrown = np.concatenate([self.outgrown, rows[outgrown]])
         self._rescue(rows[~longer & ~outgrown])
 
-    def settle(self, scores):
-        """Hand over those with letters that have no code: no kernel can do them. scores: int32[n], as on the GPU."""
-        odd = [rows[scores[rows] == ODD] for rows in (self.again, self.outgrown)]
-        self.again, self.outgrown = (rows[scores[rows] != ODD] for rows in (self.again, self.outgrown))
-        self._rescue(np.concatenate(odd))
+    def hand_over_odd(self, rows):
+        """Take rows with letters that have no code: no other stream could do them."""
+        self._rescue(_without_odd(rows, self._pairs))
 
     def _rescue(self, rows):
         if len(rows):

@@ -1,6 +1,7 @@
 """Pairs of a batch that another aligner answers, and their answers among the batch's own."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import numpy as np
 from numba import njit
@@ -18,6 +19,7 @@ class Rescue:
 
     def __init__(self, rescue, pool):
         self._pool, self._rescue, self._parts, self._thread, self._count = pool, rescue, [], None, 0
+        self._lock, self._waiting = Lock(), []
 
     def __enter__(self):
         return self
@@ -27,20 +29,31 @@ class Rescue:
             self._thread.shutdown(cancel_futures=True)
 
     def hand_over(self, rows):
-        """Begin to align the pairs of these rows."""
+        """Let these rows be aligned: at once, or behind those that are, with all that have come by then."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1)
         self._count += len(rows)
-        self._parts.append((rows, self._thread.submit(self._rescue, rows).result))
+        with self._lock:
+            self._waiting.append(rows)
+        self._parts.append(self._thread.submit(self._align_waiting).result)
+
+    def _align_waiting(self):
+        """(rows, their answers), of all that wait; None where those before have taken them."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return None
+        rows = np.concatenate(waiting)
+        return rows, self._rescue(rows)
 
     def add(self, rows, found):
         """Take the answers of these rows as they are."""
         self._count += found.rescued
-        self._parts.append((rows, lambda: found))
+        self._parts.append(lambda: (rows, found))
 
     def splice_into(self, result):
         """The result with these pairs' answers in the place of its own."""
-        parts = [(rows, answers()) for rows, answers in self._parts]
+        parts = [part for answers in self._parts if (part := answers()) is not None]
         if not parts:
             return result
         count = result.rescued + self._count

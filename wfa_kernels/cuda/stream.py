@@ -86,16 +86,17 @@ class Stream:
             vars(slot).clear()
         self.filled = self.beyond = None
 
-    def align(self, pairs, letters, scores, status, ends, room, spans, hand_over, every_level=False, learns=True):
+    def align(self, pairs, letters, scores, status, ends, room, spans, left, every_level=False, learns=True):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
 
         letters: of a batch, on each side. scores: int32[n], status: uint8[n], all OK, and, if traced, ends: int64[n],
         where each CIGAR ends, are filled. room: its ``array``, uint32[...], takes the CIGARs; ``grow(elements, count)``
         makes it larger, so many being of the first ``count`` pairs. Copies to page-locked arrays are the fastest.
         spans: Spans of the call, which are added to.
-        hand_over: is called with rows, int64[...], that no kernel can do, as soon as that is known; their CIGAR is
-        empty. every_level: launch every kernel for every batch. Else those that no pair has needed lately are left out,
-        and the pairs that may need them are returned. learns: what is left of them tells of batches and calls to come.
+        left: its ``hand_over`` is called with rows, int64[...], that no kernel can do, and ``hand_over_odd`` with those
+        that have letters without a code, as soon as that is known; their CIGAR is empty. every_level: launch every
+        kernel for every batch. Else those that no pair has needed lately are left out, and the pairs that may need them
+        are returned. learns: what is left of them tells of batches and calls to come.
         """
         again, skipped, waiting = [], [], deque()
         self.spans = spans
@@ -122,11 +123,11 @@ class Stream:
                 self._fetch(batch, scores)
                 waiting.append(batch)
             if len(waiting) > ahead:
-                self._finish(waiting.popleft(), again, ends, room, hand_over)
+                self._finish(waiting.popleft(), scores, again, ends, room, left)
         if skipped:
-            hand_over(np.array(skipped, np.int64))
+            left.hand_over(np.array(skipped, np.int64))
         while waiting:
-            self._finish(waiting.popleft(), again, ends, room, hand_over)
+            self._finish(waiting.popleft(), scores, again, ends, room, left)
         for stream in (self.outward, self.afterwards):
             stream.synchronize()
         self._widen(ends)
@@ -271,25 +272,23 @@ class Stream:
             device.copy_out(slot.staged_ends[: batch.pairs], slot.ends, 0, self.outward)
         slot.left = ended()
 
-    def _finish(self, batch, again, ends, room, hand_over):
+    def _finish(self, batch, scores, again, ends, room, left):
         """Ask for the CIGARs; learn which pairs are left, and which kernels the next batches need."""
         slot = batch.slot
         slot.told.synchronize()  # and all that was fetched before
         self._widen(ends)
         tallies = slot.tallies.tolist()
         count = self.levels.count
+        rows = self._not_done(batch, tallies[count], scores, left) if tallies[count] else ()
+        tallies[count] = len(rows)
         if self.learns:
             self.levels.learn(batch, tallies)
             self.design.learn(slot.tallies[count + 2 :], batch)
-        if tallies[count]:
-            rows = np.empty(tallies[count], np.int32)
-            device.copy_out(rows, slot.queues, (count + 1) * slot.queues.shape[1], self.afterwards)
-            self.afterwards.synchronize()
-            rows = np.sort(rows).astype(np.int64) + batch.start
+        if len(rows):
             if batch.last_level < count - 1:
                 again.append(rows)
             else:
-                hand_over(rows)
+                left.hand_over(rows)
         if self.traced:
             base, end = slot.filled.tolist()
             self.fetched = batch, base
@@ -300,6 +299,19 @@ class Stream:
             ended = self.spans.begin("time_d2h", batch, self.afterwards)
             device.copy_out(room.array[base:end], slot.cigars, 0, self.afterwards)
             slot.left = ended()
+
+    def _not_done(self, batch, count, scores, left):
+        """Rows, int64[...], of the pairs of a batch that no kernel has done, but for those with letters that have no
+        code, which another kernel could not do either: these are handed over. count: of all."""
+        slot, rows = batch.slot, np.empty(count, np.int32)
+        device.copy_out(rows, slot.queues, (self.levels.count + 1) * slot.queues.shape[1], self.afterwards)
+        self.afterwards.synchronize()
+        slot.left.synchronize()  # the scores have come
+        rows = np.sort(rows).astype(np.int64) + batch.start
+        odd = scores[rows] == compaction.ODD
+        if odd.any():
+            left.hand_over_odd(rows[odd])
+        return rows[~odd]
 
     def _widen(self, ends):
         """Begin to put down where the CIGARs of the batch fetched last end: 32 bits of that have crossed the wire."""
