@@ -24,16 +24,18 @@ def _arrays(number):
 
 
 @pytest.fixture
-def interrupted():
-    """A kernel of one pair during which Ctrl-C is pressed."""
-
-    def align_range(*_):
-        return *_arrays(signal.SIGINT), None, None
-
+def ctrl_c():
+    """Numba's code during which Ctrl-C is pressed, as a callable; see _arrays."""
     _arrays(signal.SIGURG)  # compiles; without a handler it is ignored
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-    yield SimpleNamespace(align_range=align_range)
+    yield lambda: _arrays(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def interrupted(ctrl_c):
+    """A kernel of one pair during which Ctrl-C is pressed."""
+    return SimpleNamespace(align_range=lambda *_: (*ctrl_c(), None, None))
 
 
 def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(interrupted):
@@ -74,11 +76,11 @@ def test_another_thread_than_the_main_one_leaves_signals_alone():
     assert told == [signal.getsignal(signal.SIGINT)]
 
 
-def test_a_signal_that_comes_while_a_kernel_is_chosen_is_what_its_handler_raises(monkeypatch):
+def test_a_signal_that_comes_while_a_kernel_is_chosen_is_what_its_handler_raises(monkeypatch, ctrl_c):
     """Looking along the diagonals of clean pairs is Numba's code, too."""
 
     def choose(*_):
-        chosen.append(_arrays(signal.SIGINT))
+        chosen.append(ctrl_c())
 
     chosen = []
     monkeypatch.setattr(affine, "choose", choose)
