@@ -30,11 +30,12 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
     FEW_LETTERS, FEW) of the module long_reads. apart: bytes from a letter to the next one, -1 for a view in reverse.
     late: every how many pieces of letters, 64 each, one is not packed when it is due.
-    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back), "count"
-    (of them, as the result has it), "batches", "host_packed", "rates", "answered", "worked_on" (see watched_kernels),
-    "late" (pieces of letters that are packed still), "locked" (page-locked bytes of the pairs as they tell, and as they
-    were counted)}. A rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own
-    answers. design: a name, or a dict of a PaperDesign's fields.
+    Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back),
+    "rescued_at" (batches sent by each time that rows were), "count" (of them, as the result has it), "batches",
+    "host_packed", "rates", "answered", "worked_on" (see watched_kernels), "late" (pieces of letters that are packed
+    still), "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is
+    answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers.
+    design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
         "patterns": [p.hex() for p in patterns],
@@ -202,9 +203,10 @@ def main():
     force(request)
     late = be_late(request["late"]) if request["late"] else {}
     traced = request["scope"] == "cigar"
-    watched, rescued = Watched(), []
+    watched, rescued, rescued_at = Watched(), [], []
 
     def rescue(rows):
+        rescued_at.append(len(watched.batches))
         rescued.extend(rows.tolist())
         count = len(rows)
         cigars = (np.full(count, 7 << 4 | MISMATCH, np.uint32), np.arange(count + 1)) if traced else ()
@@ -226,6 +228,7 @@ def main():
         "status": result.status.tolist(),
         "cigars": result.cigar_strings() if traced else None,
         "rescued": rescued,
+        "rescued_at": rescued_at,
         "count": result.rescued,
         "batches": watched.batches,
         "host_packed": watched.host_packed,

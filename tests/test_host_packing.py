@@ -84,7 +84,7 @@ def test_letters_without_a_code_are_found_wherever_they_are_packed(kind):
     check(pairs, answer, rescued=strange)
 
 
-def test_letters_without_a_code_let_no_further_kernels_be_launched():
+def test_letters_without_a_code_go_to_the_host_at_once_and_let_no_further_kernels_be_launched():
     """They are left by every batch: 16 kernels had been launched for all batches behind the first one."""
     pairs = random_pairs(24, (60,), seed=3, most_edits=2)
     strange = range(0, 24, 4)
@@ -92,6 +92,7 @@ def test_letters_without_a_code_let_no_further_kernels_be_launched():
         pairs[row] = (pairs[row][0], pairs[row][1] + b"N")
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", letters=300)
     assert len(answer["batches"]) > 3 and list(answer["answered"]) == ["band 32"]
+    assert answer["rescued_at"][0] < len(answer["batches"]), "while others are still to be sent"
     check(pairs, answer, rescued=strange)
 
 

@@ -18,7 +18,7 @@ _MOST_HELPERS = 1 << 12
 #: Helpers that a thread asks at a time: those ask others, so all are awake soon, unless nothing is left.
 _ASKED = 2
 #: Seconds of work beside which a run's Python code and its new memory are little, and to wake a helper for it. With 0.5
-#: ms 16 threads got into each other's way for that: 3239 short reads took them up to ten times as long as one.
+#: ms 16 threads got into each other's way for that: 3239 short reads took them up to nine times as long as one.
 _RUN_SECONDS = 4e-3
 
 
@@ -58,7 +58,7 @@ class _Job:
     def answers(self):
         """Do runs until none is left, and give answers in between, then those of the helpers."""
         while run := self._take():
-            self._do(run, interrupts.hold)
+            self._do(run)
             yield from self._ready()
         at = 0
         while at < len(self._helpers):  # one that works still may have asked others
@@ -81,7 +81,7 @@ class _Job:
     def _help(self):
         try:
             while run := self._take():
-                self._do(run, _call)
+                self._do(run)
         except BaseException:
             self._stop()
             raise
@@ -101,9 +101,9 @@ class _Job:
                 self._helpers.append(_crew.submit(self._help))
             return run
 
-    def _do(self, run, call):
+    def _do(self, run):
         begin = time.thread_time()
-        run.answer = (call(self._work, run.start, run.stop),)
+        run.answer = (interrupts.hold(self._work, run.start, run.stop),)
         length = run.stop - run.start
         self._unit_seconds = (time.thread_time() - begin) / length
         as_long = int(_RUN_SECONDS / max(self._unit_seconds, _RUN_SECONDS / 2 / length))  # at most twice this one
@@ -114,10 +114,6 @@ class _Job:
         while self._given < len(self._runs) and self._runs[self._given].answer:
             yield self._runs[self._given].answer[0]
             self._given += 1
-
-
-def _call(work, *arguments):
-    return work(*arguments)
 
 
 def _begin():

@@ -86,13 +86,13 @@ def restored(result, rows, pool):
         places[rows] = np.arange(len(rows))
         offsets = offsets_of(np.diff(result.cigar_offsets)[places])
         cigars = pool.take(int(offsets[-1]), result.cigars.dtype)
-        copies = list(_gathering(result.cigars, result.cigar_offsets, places, cigars, offsets))
-        if len(copies) == 1:  # to start a thread takes longer
-            gather_into(*copies[0][1:])
-        else:
-            with ThreadPoolExecutor(_THREADS) as threads:
-                for copy in [threads.submit(*copy) for copy in copies]:
-                    copy.result()
+        with ThreadPoolExecutor(_THREADS) as threads:
+            copies = [
+                threads.submit(*copy)
+                for copy in _gathering(result.cigars, result.cigar_offsets, places, cigars, offsets)
+            ]
+        for copy in copies:
+            copy.result()
     return AlignmentResult(scores, status, cigars, offsets, timings=result.timings, rescued=result.rescued)
 
 
