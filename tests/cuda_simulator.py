@@ -101,6 +101,7 @@ def force(request):
         strips_design,
     )
 
+    batches._LEAST_LETTERS = batches._LEAST_LETTERS_PINNED = 0
     source.PATIENCE_S = 0.5 if request["late"] else 60
     if request["late"]:
         batches._PIECES, batches._PACKED_AT_A_TIME, batches._MORE = 1 << 20, 1, 1  # every batch has a whole share

@@ -9,7 +9,7 @@ import pytest
 
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import PairBatch
-from wfa_kernels.cuda import batches, pinned
+from wfa_kernels.cuda import batches, by_length, pinned
 from wfa_kernels.cuda.buffers import SLOTS
 from wfa_kernels.cuda.compaction import THREADS, record_words
 from wfa_kernels.cuda.packing import LEAD, LETTERS
@@ -89,7 +89,9 @@ def test_lengths_are_told_by_the_caller_where_no_thread_is_free():
 
 
 @pytest.mark.parametrize(("kind", "first", "least"), [(PinnedPairs, 4, 8), (PackedPairs, 4, 4)])
-def test_the_first_and_the_last_batches_are_small_but_none_is_tiny(kind, first, least):
+def test_the_first_and_the_last_batches_are_small_but_none_is_tiny(kind, first, least, monkeypatch):
+    for least_letters in ("_LEAST_LETTERS", "_LEAST_LETTERS_PINNED"):
+        monkeypatch.setattr(batches, least_letters, 0)
     letters, text = 40_000, b"A" * 9
     cut = len(text) * (THREADS if kind is PackedPairs else 1)  # packed pairs are cut between records
     for count in range(10_000, 18_000, 397):
@@ -124,3 +126,27 @@ def test_lengths_are_told_in_as_few_bits_as_they_need(monkeypatch, more):
     assert {told for told, stop in first if stop > 2000} == {more}
     assert {told for told, _ in bits(short)} == {more}, "as the call before needed"
     assert {told for told, _ in bits(short)} == {8}
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "page-locked", "packed", "in another order"])
+@pytest.mark.parametrize("letters, most, sizes", [
+    (60, 60, [60]), (400, 400, [400]), (900, 1600, [400, 500]), (1400, 1600, [400, 500, 500]), (300, 150, [150] * 2),
+])  # fmt: skip
+def test_few_letters_are_not_cut_into_batches_but_to_be_of_about_equal_lengths(letters, most, sizes, kind, monkeypatch):
+    unit = 40 if kind == "page-locked" else 80
+    monkeypatch.setattr(batches, "_LEAST_LETTERS", 400 * 80)
+    monkeypatch.setattr(batches, "_LEAST_LETTERS_PINNED", 400 * 40)
+    texts = [b"ACGT" * (unit // 4)] * letters
+    pairs = PairBatch.from_strings(texts, texts)
+    kinds = {"ordinary": lambda: pairs, "page-locked": lambda: given(PinnedPairs, pairs)}
+    kinds |= {"packed": lambda: given(PackedPairs, pairs)}
+    kinds |= {"in another order": lambda: by_length.LongestFirst(pairs, np.arange(len(pairs)))}
+    pairs, found, start = kinds[kind](), [], 0
+    while start < len(pairs):
+        stop = batcher()._cut(pairs, start, len(found), most * unit)
+        found.append(stop - start)
+        start = stop
+    if kind == "in another order":
+        assert len(found) > len(sizes) and found[0] <= most // batches._FIRST_PART
+    else:
+        assert np.allclose(found, sizes, atol=2)

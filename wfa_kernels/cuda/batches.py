@@ -24,6 +24,9 @@ _LETTERS_AT_A_TIME, _LENGTHS_AT_A_TIME = 1 << 22, 1 << 18
 #: host has launched what the one before needs.
 _FIRST_PART, _LEAST_PART = 4, 8
 _FIRST_PART_PACKED = _LEAST_PART_PACKED = 4
+#: Fewest letters of a batch, on each side: to launch what it needs takes the host longer than fewer take on the wire,
+#: packed by the caller or by the host, or as page-locked letters. Batches of about equal lengths may have fewer.
+_LEAST_LETTERS, _LEAST_LETTERS_PINNED = 1 << 24, 1 << 23
 #: Most of a batch's page-locked letters that the host packs while the others cross the wire, as a part of them, and
 #: fewest letters of a batch, on each side, for which the threads' work is worth what starting it takes. More than that
 #: part, and they and the copy engine get into each other's way at the host's memory.
@@ -169,10 +172,12 @@ class Batcher:
         """Where a batch from ``start`` on ends that takes half of the letters that are left, within limits."""
         packed, stops = isinstance(pairs, PackedPairs), []
         first, least = (_FIRST_PART_PACKED, _LEAST_PART_PACKED) if packed else (_FIRST_PART, _LEAST_PART)
-        most = letters if number else letters // first
+        fewest = _LEAST_LETTERS_PINNED if isinstance(pairs, PinnedPairs) and not packed else _LEAST_LETTERS
+        fewest = 0 if isinstance(pairs, LongestFirst) else min(letters, fewest)
+        most = letters if number else max(letters // first, fewest)
         for offsets in (pairs.pattern_offsets, pairs.text_offsets):
             left = int(offsets[-1] - offsets[start])
-            wanted = min(most, left // 2 if left // 2 >= letters // least else left)
+            wanted = min(most, left // 2 if left // 2 >= max(letters // least, fewest) else left)
             ends = offsets[start + 1 : start + 1 + self.pairs]
             stops.append(start + int(np.searchsorted(ends, offsets[start] + wanted, side="right")))
         return max(start + 1, min(stops))
