@@ -1,11 +1,14 @@
 """Pairs that another aligner answers beside a batch's own."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from wfa_kernels.cuda import rescue as rescue_module
 from wfa_kernels.cuda.rescue import Rescue
+from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import AlignmentResult
 
 
@@ -59,3 +62,28 @@ def test_answers_of_before_are_taken_as_they_are():
         rescued.hand_over(np.array([1]))
         found = rescued.splice_into(own(4))
     assert found.scores.tolist() == [100, 101, 102, 3] and found.rescued == 1
+
+
+@pytest.mark.parametrize("some", [0.0, 0.05, 1.0])
+def test_cigars_of_the_others_are_put_between_the_own_by_threads(monkeypatch, some):
+    monkeypatch.setattr(rescue_module, "_PAIRS_AT_A_TIME", 64)
+    rng = np.random.default_rng(7)
+    texts = [rng.integers(0, 2**32, size, dtype=np.uint32).tolist() for size in rng.integers(0, 9, 1000)]
+    own_texts = [rng.integers(0, 2**32, size, dtype=np.uint32).tolist() for size in rng.integers(0, 4, 1000)]
+    rows = np.flatnonzero(rng.random(1000) < some) if some else np.array([0, 63, 64, 999])
+
+    def result(told):
+        offsets = offsets_of(np.array([len(text) for text in told]))
+        flat = np.array([word for text in told for word in text], np.uint32)
+        return AlignmentResult(np.zeros(len(told), np.int32), np.zeros(len(told), np.uint8), flat, offsets)
+
+    pool = SimpleNamespace(take=lambda count, dtype: np.full(count, 77, dtype))
+    with Rescue(lambda some: result([texts[row] for row in some]), pool) as rescued:
+        for part in np.array_split(rng.permutation(rows), 3):
+            rescued.hand_over(part)
+        found = rescued.splice_into(result(own_texts))
+    theirs = set(rows.tolist())
+    wanted = [texts[row] if row in theirs else own_texts[row] for row in range(1000)]
+    ends = found.cigar_offsets.tolist()
+    assert [found.cigars[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)] == wanted
+    assert ends[0] == 0 and ends[-1] == len(found.cigars) and found.rescued == len(rows)

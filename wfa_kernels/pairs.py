@@ -206,7 +206,7 @@ def _sum_of_products(a, b):
 
 def gather_rows(flat, offsets, rows):
     """(flat, offsets) of the given rows, copied, in that order. flat: [...]; offsets: int64[n + 1]; rows: int64[k]."""
-    new = offsets_of(np.diff(offsets)[rows])
+    new = offsets_of(offsets[rows + 1] - offsets[rows])
     gathered = np.empty(new[-1], flat.dtype)
     gather_into(flat, offsets, rows, gathered, new)
     return gathered, new
