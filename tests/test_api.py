@@ -60,6 +60,38 @@ def test_chunks_of_pairs_side_by_side_are_whole_multiples():
     assert schedule.chunk_bounds(pairs[:9], 2, 16).tolist() == [0, 5, 9]
 
 
+class Lanes:
+    """A kernel that takes pairs side by side; notes the lengths of each range. A pair's answers tell its length."""
+
+    PAIRS_AT_ONCE = 4
+
+    def __init__(self):
+        self.ranges = []
+
+    def align_range(self, pairs, penalties, scope, start, stop, budget_bytes):
+        lengths = pairs.pattern_lengths[start:stop]
+        self.ranges.append(lengths.tolist())
+        runs = (np.repeat(lengths, lengths % 3).astype(np.uint32), lengths % 3) if scope == "cigar" else (None, None)
+        return lengths.astype(np.int32), np.zeros(len(lengths), np.uint8), *runs
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+@pytest.mark.parametrize("mixed, limit", [(True, 1 << 30), (False, 1 << 30), (True, 1 << 10)])
+def test_pairs_of_like_lengths_go_side_by_side(scope, mixed, limit):
+    lengths = np.random.default_rng(3).integers(1 if mixed else 90, 100, 64).tolist()
+    pairs, kernel = PairBatch.from_strings([b"A" * n for n in lengths], [b"A" * n for n in lengths]), Lanes()
+    found = schedule.align_batch(kernel, pairs, Edit(), scope, 2, limit)
+    assert found.scores.tolist() == lengths
+    if scope == "cigar":
+        ends = found.cigar_offsets.tolist()
+        texts = [found.cigars[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        assert texts == [[n] * (n % 3) for n in lengths]
+    parts = sorted(kernel.ranges, key=lambda part: (-max(part), -min(part)))
+    given = [n for part in parts for n in part]
+    assert len(parts) > 1 and sorted(given) == sorted(lengths)
+    assert (given == sorted(lengths, reverse=True)) is (mixed and limit > sum(lengths))
+
+
 def test_empty_batch():
     result = align(PairBatch.from_strings([], []), Edit(), "cigar", device="cpu")
     assert len(result) == 0 and result.cigar_strings() == []

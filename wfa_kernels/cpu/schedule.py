@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from wfa_kernels.cpu import crew
-from wfa_kernels.pairs import offsets_of
+from wfa_kernels.pairs import gather_rows, offsets_of
 from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 
 #: A chunk holds at most this many bases: some milliseconds of work, against microseconds for a dispatch.
@@ -18,6 +18,12 @@ _CHUNK_BASES = 1 << 20
 _CHUNK_PAIRS = 1 << 15
 #: The same for a kernel that takes pairs side by side: it takes less time, and loses some at a chunk's ends.
 _SIDE_BY_SIDE_BASES = 1 << 22
+#: Pairs of a chunk, on average, from which on there are enough of about each length, and how many times as long as the
+#: mean the longest pair is where that matters.
+_FEW_PAIRS, _RAGGED = 512, 1.5
+#: Runs of chunks for each thread that what is left makes up, where the longest pairs come first, and part of the memory
+#: that the letters in that order may take.
+_SHARES_BY_LENGTH, _FOR_LETTERS = 4, 0.25
 #: Seconds that a letter takes at least, of the cleanest short reads, and a byte of an answer's new memory.
 _BASE_SECONDS, _NEW_BYTE_SECONDS = 3e-10, 2e-10
 
@@ -76,8 +82,38 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
     """
     if not len(pairs):
         return _joined([(0, 0)], [kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)], 1)
+    at_once, order = getattr(kernel, "PAIRS_AT_ONCE", 1), None
+    bounds, shares = chunk_bounds(pairs, threads, at_once), 1 if at_once > 1 else 2
+    if at_once > 1 and _mixed(pairs, len(bounds) - 1) and _bases(pairs) <= memory_limit * _FOR_LETTERS:
+        order = np.argsort(-_letters(pairs), kind="stable")
+        pairs = pairs.take(order)
+        bounds, shares = chunk_bounds(pairs, threads, at_once), _SHARES_BY_LENGTH
+    given = bounds.tolist(), shares, threads, memory_limit, progress
+    result = _aligned(kernel, pairs, penalties, scope, *given)
+    return result if order is None else _put_back(result, order)
+
+
+def _letters(pairs):
+    return pairs.pattern_lengths + pairs.text_lengths
+
+
+def _mixed(pairs, chunks):
+    """Whether chunks have too few pairs to find enough of like lengths among them, as lanes wait for the longest."""
+    few = chunks > 1 and len(pairs) < _FEW_PAIRS * chunks
+    return few and bool(_letters(pairs).max() * len(pairs) > _RAGGED * _bases(pairs))
+
+
+def _put_back(result, order):
+    """The result of pairs that were taken in an order, in their own."""
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    cigars = (None, None) if result.cigars is None else gather_rows(result.cigars, result.cigar_offsets, back)
+    return AlignmentResult(result.scores[back], result.status[back], *cigars)
+
+
+def _aligned(kernel, pairs, penalties, scope, bounds, shares, threads, memory_limit, progress):
+    """See align_batch. bounds: of the chunks. shares: of crew.in_order."""
     at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
-    bounds = chunk_bounds(pairs, threads, at_once).tolist()
     share = memory_limit // max(1, min(threads, len(bounds) - 1))
 
     def run(first, last):
@@ -86,7 +122,7 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
 
     ranges, parts = [], []
     bases = _bases(pairs) / (len(bounds) - 1)
-    most, shares = max(1, int(_CHUNK_BASES / max(1, bases))), 1 if at_once > 1 else 2
+    most = max(1, int(_CHUNK_BASES / max(1, bases)))
     for covered, part in crew.in_order(run, len(bounds) - 1, threads, most, shares, bases * _BASE_SECONDS):
         ranges.append(covered)
         parts.append(part)
