@@ -9,6 +9,7 @@ from wfa_kernels import Affine, Edit, PairBatch, align
 from wfa_kernels.cigar import format_packed
 from wfa_kernels.cpu import affine, affine_bits, affine_wfa, choice, clean, edit, edit_groups
 from wfa_kernels.cpu.backtrace import read_only_arrays
+from wfa_kernels.cpu.bit_plan import RATE, SEEN
 
 USUAL = Affine(4, 6, 2)
 
@@ -92,6 +93,17 @@ def test_one_noisy_pair_leaves_lanes_empty():
     pairs = simulate("uniform", 64, seed=1, length=4000, error=0.03)
     assert edit.choose(pairs, Edit(), "score") is not edit_groups
     assert edit.choose(pairs[:1], Edit(), "score") is edit_groups
+
+
+@pytest.mark.usefixtures("wide_vectors")
+def test_ranges_of_a_batch_tell_each_other_what_pairs_cost():
+    pairs = simulate("uniform", 64, seed=1, length=1000, error=0.1)
+    kernel = edit.choose(pairs, Edit(), "score")
+    told = kernel.align_range.keywords["estimate"]
+    before = told.copy()
+    kernel.align_range(pairs, Edit(), "score", 0, 16, 1 << 30)
+    assert told[SEEN] == before[SEEN] + 16 and told[RATE] != before[RATE]
+    assert edit.choose(pairs, Edit(), "score").align_range.keywords["estimate"].tolist() == before.tolist()
 
 
 @pytest.mark.parametrize("scope", ["score", "cigar"])

@@ -51,12 +51,12 @@ _COMPILING = Lock()
 _SIGNATURE = types.void(*[types.int64] * 7)
 
 
-def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False, rate=None, rest=affine_wfa):
+def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=False, estimate=None, rest=affine_wfa):
     """Align pairs start..stop of a batch, single-threaded.
 
     pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
     budget_bytes: bound of the working memory. modelled: leave pairs to wavefronts where those are likely to be faster.
-    rate: score, in units of the penalties' common divisor, for each letter that is expected; it changes no result.
+    estimate: of estimate_of, that ranges of a batch share; it changes no result.
     rest: the kernel for the pairs that are left.
     Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
     the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
@@ -70,7 +70,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
     table = np.zeros((stop - start, PAIR_COLUMNS), np.int64)
     runs = without_letters(sequences, start, table, costs, traced)
     codes, functions = start_codes(*penalties.triple), _functions(cell.triple, vector)
-    estimate = fresh_estimate(*cell.triple, -1.0 if rate is None else rate)
+    estimate = estimate_of(penalties) if estimate is None else estimate
     while True:
         missing, runs = align_pairs(
             sequences, start, table, costs, codes, vector, functions, modelled, traced, budget_bytes, estimate, runs
@@ -79,6 +79,13 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
             break
         _compile(functions, missing, cell.triple, vector, traced)
     return _joined(rest, pairs, penalties, scope, start, budget_bytes, cell.divisor, table, runs)
+
+
+def estimate_of(penalties, rate=-1.0):
+    """float64[3], what pairs have cost so far, of none (see bit_plan). rate: score, in units of the penalties' common
+    divisor, for each letter that is expected, if known. Threads may share it: whatever they find there, bands are
+    proven."""
+    return fresh_estimate(*make_cell(*penalties.triple).triple, rate)
 
 
 def double_step_ns(cell, vector):

@@ -60,7 +60,8 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
         rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, closer)
     if by_wavefronts < by_bits + _SET_UP_NS:
         return wavefronts
-    align = partial(affine_bits.align_range, modelled=modelled, rate=rate, rest=wavefronts)
+    estimate = affine_bits.estimate_of(penalties, rate)
+    align = partial(affine_bits.align_range, modelled=modelled, estimate=estimate, rest=wavefronts)
     return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
 
 
