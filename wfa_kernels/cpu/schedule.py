@@ -1,7 +1,8 @@
 """Spread a batch over threads: chunks of pairs through one kernel, dynamically, in order of the batch.
 
 The kernels release the GIL, so plain threads serve; chunks even out ragged lengths, give progress something to
-count, and let an interrupt in between two of them.
+count, and let an interrupt in between two of them. For a kernel that takes pairs side by side, each of which waits for
+the longest, pairs of very different lengths are put in order of these first.
 """
 
 import os
