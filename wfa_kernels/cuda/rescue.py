@@ -4,14 +4,14 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 
-from wfa_kernels.cpu import crew, schedule
 from wfa_kernels.pairs import gather_rows, offsets_of
 from wfa_kernels.result import AlignmentResult
 
-#: Pairs whose CIGARs a thread puts in their place at once, and bytes that it writes in a second.
-_PAIRS_AT_A_TIME, _BYTES_A_SECOND = 1 << 15, 5e9
+#: Pairs whose CIGARs a thread puts in their place at once: fewer take less than to start one. Most threads, as they
+#: wait for memory.
+_PAIRS_AT_A_TIME, _THREADS = 1 << 15, max(1, min(16, config.NUMBA_DEFAULT_NUM_THREADS))
 
 
 class Rescue:
@@ -82,14 +82,16 @@ class Rescue:
         offsets = self._pool.take(pairs + 1, np.int64)
         offsets[pairs] = own_offsets[pairs] + shifts[-1]
 
-        def splice(first, last):
-            run = first * _PAIRS_AT_A_TIME, min(last * _PAIRS_AT_A_TIME, pairs)
-            _splice(own, own_offsets, rows, shifts, new, new_offsets, cigars, offsets, *run)
+        def splice(start):
+            stop = min(start + _PAIRS_AT_A_TIME, pairs)
+            _splice(own, own_offsets, rows, shifts, new, new_offsets, cigars, offsets, start, stop)
 
-        runs = -(-pairs // _PAIRS_AT_A_TIME)
-        seconds = (cigars.nbytes + offsets.nbytes) / max(1, runs) / _BYTES_A_SECOND
-        for _ in crew.in_order(splice, runs, schedule.usable_cores(), most=runs, unit_seconds=seconds):
-            pass
+        starts = range(0, pairs, _PAIRS_AT_A_TIME)
+        if len(starts) == 1:
+            splice(0)
+        else:
+            with ThreadPoolExecutor(min(_THREADS, len(starts))) as threads:
+                list(threads.map(splice, starts))
         return cigars[: offsets[pairs]], offsets
 
 
