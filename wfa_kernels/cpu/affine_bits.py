@@ -56,7 +56,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
 
     pairs: PairBatch. penalties: object with ``triple`` (mismatch, gap_open, gap_extend). scope: "score" or "cigar".
     budget_bytes: bound of the working memory. modelled: leave pairs to wavefronts where those are likely to be faster.
-    estimate: of estimate_of, that ranges of a batch share; it changes no result.
+    estimate: estimate_of(...), amended, which ranges of a batch may share; it changes no result.
     rest: the kernel for the pairs that are left.
     Returns (scores int32[k], status uint8[k], packed CIGARs uint32[m], elements per pair int64[k]), k = stop - start;
     the last two are None for scope "score". A pair that does not fit has status OUT_OF_MEMORY and NO_SCORE.
@@ -82,9 +82,11 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
 
 
 def estimate_of(penalties, rate=-1.0):
-    """float64[3], what pairs have cost so far, of none (see bit_plan). rate: score, in units of the penalties' common
-    divisor, for each letter that is expected, if known. Threads may share it: whatever they find there, bands are
-    proven."""
+    """float64[3], what pairs are likely to cost before any is aligned (see bit_plan), for align_range to amend.
+
+    rate: score, in units of the penalties' common divisor, for each letter that is expected; below 0: not known.
+    Threads may share an estimate: whatever they find there, a score is proven.
+    """
     return fresh_estimate(*make_cell(*penalties.triple).triple, rate)
 
 
