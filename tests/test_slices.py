@@ -14,6 +14,7 @@ from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortene
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
 SIZES = [1, 4, 16, 64, 256, 1024, 4096]
+SAME = {n: n for n in SIZES}  # work, of pairs that are all alike
 
 
 def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():
@@ -23,7 +24,7 @@ def test_a_cell_runs_the_most_pairs_within_its_slice_and_never_none():
     assert [pairs_within(few, SIZES, slice_s) for slice_s in (30, 7, 2, 0.2)] == [256, 64, 16, 1]
 
 
-def calibrate(seconds_of, untimed_s=lambda n, time: 0):
+def calibrate(seconds_of, untimed_s=lambda n, time: 0, work=SAME):
     """(sizes that were run in that order, what calibrated() gives for a slice of 1 s)."""
     tried = []
 
@@ -32,7 +33,7 @@ def calibrate(seconds_of, untimed_s=lambda n, time: 0):
         took = seconds_of(n, tried.count(n))
         return None if took is None else Run(took, took + untimed_s(n, tried.count(n)), 0)
 
-    runs = calibrated(SIZES, 1, run)
+    runs = calibrated(work, 1, run)
     assert runs.keys() == {n for n in tried if seconds_of(n, tried.count(n)) is not None}
     return tried, pairs_within(runs, SIZES, 1) if runs else None
 
@@ -52,9 +53,20 @@ def test_what_a_call_costs_besides_does_not_keep_a_cell_at_few_pairs():
 
 
 def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_ones():
-    assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 256, 64, 64, 16, 16], 16)
+    assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 64, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None) == ([1], None)
+
+
+def test_pairs_that_are_longer_than_those_before_them_are_not_tried_for_their_number_alone():
+    """37 mapped reads took 7 s, twice, where a slice was a quarter of a second: the first three took 20 ms."""
+    longer = {1: 1, 4: 2, 16: 100, 64: 1000, 256: 4000, 1024: 16000, 4096: 64000}
+    assert calibrate(lambda n, _: longer[n] / 500, work=longer) == ([1, 16, 16], 16)
+    assert calibrate(lambda n, _: longer[n] / 5000, work=longer) == ([1, 256, 256], 256)
+
+
+def test_a_size_that_takes_far_longer_than_a_slice_is_run_once():
+    assert calibrate(lambda n, _: 9 if n > 16 else 0.1) == ([1, 4, 16, 64], 16)
 
 
 def test_a_tool_that_compiles_for_a_size_is_timed_again():
@@ -78,13 +90,13 @@ def test_the_fewest_pairs_that_take_far_longer_than_a_slice_are_run_once_where_n
 def test_the_fewest_pairs_are_run_again_where_kernels_were_compiled_in_the_one_timed_run():
     """On the CPU there is no untimed run to tell it from: what align() picks for a pair, it has not run before."""
     runs = iter([Run(9, 9, 0.1, compiled=True), Run(0.01, 0.01, 0.1), Run(0.6, 0.6, 0.1), Run(0.6, 0.6, 0.1)])
-    assert calibrated([1, 64], 1, lambda n: next(runs)) == {1: Run(0.01, 0.01, 0.1), 64: Run(0.6, 0.6, 0.1)}
+    assert calibrated({1: 1, 64: 64}, 1, lambda n: next(runs)) == {1: Run(0.01, 0.01, 0.1), 64: Run(0.6, 0.6, 0.1)}
 
 
 def test_of_two_tries_each_quantity_is_the_lesser_one():
     """The first takes memory, and brings what cells share: 30 GB of 100M pairs. Rounds take neither again."""
     tries = iter([Run(0.1, 0.1, 0.1), Run(0.6, 11, 25), Run(0.65, 1.3, 2)])
-    assert calibrated([1, 4], 1, lambda n: next(tries, None)) == {1: Run(0.1, 0.1, 0.1), 4: Run(0.6, 1.3, 2)}
+    assert calibrated({1: 1, 4: 4}, 1, lambda n: next(tries, None)) == {1: Run(0.1, 0.1, 0.1), 4: Run(0.6, 1.3, 2)}
 
 
 def test_pairs_that_were_not_tried_cost_what_lies_between():

@@ -11,8 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 from wfa_kernels import Affine, PairBatch, PairsError, whole_file
 from workflow import aligners
 from workflow.race import provenance, samples
@@ -131,8 +129,7 @@ def _context(conductor, dataset, pairs, dataset_hash, host, key):
 def _rows(conductor, records, pairs, context):
     """One row a cell and round; a cell without a time has one row, with round 0 and its reason."""
     rows = []
-    products = np.cumsum(pairs.pattern_lengths.astype(float) * pairs.text_lengths)
-    cells = {key.n: float(products[key.n - 1]) if key.n else 0.0 for key in records}
+    cells = {n: float(pairs[:n].cells) for n in {key.n for key in records}}
     for key, record in records.items():
         adapter = conductor.adapters[key.tool]
         row = {

@@ -47,6 +47,8 @@ class Race:
         self.conductor, self.plan = conductor, conductor.plan
         self.path, self.dataset_hash = path, dataset_hash
         self.pairs = PairBatch.from_arrow(path)[: self.plan.most_pairs]
+        #: {pairs: cells of their matrices} of all subsets; a pair without letters counts, too
+        self.work = {n: self.pairs[:n].cells + n for n in subset_sizes(len(self.pairs))}
         self.exact, self.confirmed = {}, {}
         self.records, self.slices_s = None, {}
         self.began, self.pace = time.monotonic(), {}
@@ -125,9 +127,9 @@ class Race:
 
     def _cells(self, entries, slices_s):
         """{Key: Record} of all cells, those of the reference and of twins too. entries: {Key on 0 pairs: _entry()}."""
-        records, sizes = {}, subset_sizes(len(self.pairs))
+        records = {}
         for key, (runs, record) in entries.items():
-            n = slices.pairs_within(runs, sizes, self._slice_s(key.tool, slices_s)) if runs else 0
+            n = slices.pairs_within(runs, list(self.work), self._slice_s(key.tool, slices_s)) if runs else 0
             records[replace(key, n=n)] = record
         block = {tool for tool in self.plan.tools if self._device_of(tool) == self._device_of(self.plan.twin)}
         further = [*reference_keys(records, self.plan, block), *twin_keys(records, self.plan, self._device_of)]
@@ -221,19 +223,19 @@ class Race:
     def _calibrate(self, tool, scope, threads, slice_s):
         """({pairs: slices.Run} of some subset sizes, why it runs no more pairs where it failed on more). The smallest
         gives every thread a pair, or its time would not be that of all cores."""
-        sizes = [n for n in subset_sizes(len(self.pairs)) if n >= min(threads, len(self.pairs))]
+        work = {n: cells for n, cells in self.work.items() if n >= min(threads, len(self.pairs))}
         failed = {}
 
         def run(n):
             try:
                 return self._tried(Key(tool, scope, threads, n))
             except WorkerFailed as failure:
-                if n == sizes[0]:
+                if n == min(work):
                     raise
                 failed[n] = f"on {n} pairs: {failure}"
                 self.conductor.say(f"  {tool} {scope}, {failed[n]}; it runs fewer")
 
-        runs = slices.calibrated(sizes, slice_s, run)
+        runs = slices.calibrated(work, slice_s, run)
         return runs, failed[min(failed)] if failed else ""
 
     def _tried(self, key):

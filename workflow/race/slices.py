@@ -7,7 +7,7 @@ import numpy as np
 #: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it, or
 #: very much memory taken.
 COMPILED_S = 1
-#: Slices that the fewest pairs take, from which on no pause of a host explains that they do not fit.
+#: Slices that a run takes, from which on no pause of a host explains that it does not fit.
 SLOW_SLICES = 8
 #: A round's seconds over (cells x slice), as seen: a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
 PACE = 0.9
@@ -33,35 +33,36 @@ class Run:
         )
 
 
-def calibrated(sizes, slice_s, run):
+def calibrated(work, slice_s, run):
     """{pairs: Run} of what was run to find the most pairs within a slice, the fewest among them.
 
-    sizes: numbers of pairs, ascending. run: gives the Run of a number of pairs, or None where the tool fails on them.
-    Behind a size that fits, the next one is the largest that would fit if time grew as the pairs do: calls on few pairs
-    mostly show what a call costs besides. Where none would, the next size is tried that fits if time goes on to grow as
-    it did from fewer pairs; a call on ten long pairs may take as long as one on a thousand. From one that does not fit
+    work: {pairs: cells of the dynamic-programming matrices of so many}, ascending: ten mapped reads may be fifty times
+    as many as the first three. run: gives the Run of a number of pairs, or None where the tool fails on them.
+    Behind a size that fits, the next one is the largest that would fit if time grew as the work does: calls on few
+    pairs mostly show what a call costs besides. Where none would, the next size is tried that fits if time goes on to
+    grow as it did from less; a call on ten long pairs may take as long as one on a thousand. From one that does not fit
     it goes back a size. A run that does not lead to more pairs is made again: a tool may compile for a size when it
     first meets it, and a host may pause. All pairs within the slice are run once: there are no more to find, and to
-    bring and run them all takes a GPU's tool longest. So are the fewest, where they take far longer than a slice: they
-    are what the cell runs anyway.
+    bring and run them all takes a GPU's tool longest. So are those that take far longer than a slice.
     """
+    sizes, work = list(work), list(work.values())
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 
     def next_behind(found):
         if found.run_s > slice_s:
             return at
         larger = range(at + 1, over)
-        in_proportion = max((p for p in larger if found.run_s * sizes[p] <= slice_s * sizes[at]), default=at)
-        fewer = max((n for n in runs if n < sizes[at]), default=None)
+        in_proportion = max((p for p in larger if found.run_s * work[p] <= slice_s * work[at]), default=at)
+        fewer = max((p for p in range(at) if sizes[p] in runs), default=None)
         if in_proportion > at or at + 1 == over or fewer is None:
             return in_proportion
-        a_pair = max(0, found.run_s - runs[fewer].run_s) / (sizes[at] - fewer)
-        return at + (found.run_s + a_pair * (sizes[at + 1] - sizes[at]) <= slice_s)
+        a_cell = max(0, found.run_s - runs[sizes[fewer]].run_s) / (work[at] - work[fewer])
+        return at + (found.run_s + a_cell * (work[at + 1] - work[at]) <= slice_s)
 
     def tells_all(found):
         most = at == len(sizes) - 1 and found.run_s <= slice_s
-        fewest = at == 0 and found.run_s > SLOW_SLICES * slice_s
-        return (most or fewest) and not found.compiled and found.all_s <= 2 * found.run_s + COMPILED_S
+        far_over = found.run_s > SLOW_SLICES * slice_s
+        return (most or far_over) and not found.compiled and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
         found = run(sizes[at])
