@@ -161,6 +161,22 @@ def test_a_gpus_time_scaled_from_so_few_pairs_that_they_do_not_fill_it_is_doubte
     assert "few pairs: scaled from fewer than 30 answered ones, on a GPU 2000" in text
 
 
+def test_a_gpus_time_scaled_from_a_short_call_is_doubted(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}
+    short, longer, whole = (
+        measurement(dataset=name, pairs=n, median_s=seconds, **ours)
+        for name, n, seconds in (
+            ("uniform_150_e2", 5000, 0.0099),
+            ("uniform_150_e5", 5000, 0.01),
+            ("uniform_150_e10", 10_000_000, 0.0099),
+        )
+    )
+    on_cpu = measurement(dataset="uniform_300_e2", pairs=5000, median_s=0.005)
+    text = Path(f"{make('thesis_tab1', [short, longer, whole, on_cpu])}.html").read_text()
+    assert text.count('<small class="mark">short call</small>') == 1
+    assert "short call: scaled from less than 10 ms on a GPU" in text
+
+
 def test_slices_that_became_shorter_are_told_of_tools_on_the_cpu_alone(make):
     short = {"slices_note": "its CPU tools had slices of 0.5 s"}
     gpu = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "quantity": "time_end_to_end_pinned"}

@@ -8,6 +8,9 @@ from workflow.scripts.format_numbers import significant
 #: A time scaled from fewer pairs than this says little where lengths differ; on a GPU, which so few do not fill with a
 #: warp each: strips of long reads, 96 registers a thread, have 2640 warps on an H200.
 FEW_PAIRS, FEW_PAIRS_GPU = 30, 2000
+#: Seconds of a GPU's call below which a time scaled from it tells more of what a call costs besides, 0.9 ms and more
+#: (CIGARs of 1000 pairs of 150 letters on an H200), than of the pairs.
+SHORT_S = 0.01
 #: What a CPU tool's time is called; a GPU's is named by where its input lies.
 CPU_QUANTITY = "time_end_to_end"
 #: Below this coverage the tool did other work than its neighbours: no scaled time, no ratio.
@@ -33,6 +36,11 @@ def few_pairs(record):
     answered = answered_pairs(record)
     answered = record["pairs"] if answered is None else answered
     return answered < (FEW_PAIRS if record["quantity"] == CPU_QUANTITY else FEW_PAIRS_GPU)
+
+
+def short_call(record):
+    """A GPU's tool took so short that a time scaled from it says little; record: with median_s."""
+    return record["quantity"] != CPU_QUANTITY and record["median_s"] < SHORT_S
 
 
 def twins_too_noisy(twins):

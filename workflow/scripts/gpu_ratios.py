@@ -53,9 +53,10 @@ def median_ratio_interval(numerators, denominators):
     return float(np.median(numerators) / np.median(denominators)), float(low), float(high)
 
 
-def few_pairs(speedup):
-    """Ids of the two tools, of those whose time per pair is scaled from few answered pairs."""
-    return [tool_id(row) for row in (speedup.row, speedup.own) if doubts.few_pairs(row)]
+def scaled_from_little(speedup):
+    """Ids of the two tools of a ratio, of those whose time per pair is of few answered pairs or of a short call."""
+    sides = speedup.row, speedup.own
+    return [tool_id(row) for row in sides if doubts.few_pairs(row) or doubts.short_call(row)]
 
 
 def _largest(cells):
@@ -68,7 +69,11 @@ def _speedup(rows, own, race, reference):
     reason = _why_none(where["row"], where["own"], TOOL_NAMES[reference])
     if reason:
         return Speedup(**where, reason=reason)
-    times = [[row["value_s"] / row["pairs"] for row in side if row["value_s"]] for side in (rows, own)]
+    times = []
+    for side, samples in (("row", rows), ("own", own)):
+        seconds = [row["value_s"] for row in samples if row["value_s"]]
+        where[side] = where[side] | {"median_s": float(np.median(seconds))}
+        times.append(np.array(seconds) / where[side]["pairs"])
     median, low, high = median_ratio_interval(*times)
     return Speedup(**where, reason="", median=median, low=low, high=high, rounds=len(times[0]))
 

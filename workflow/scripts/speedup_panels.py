@@ -6,7 +6,7 @@ from itertools import groupby
 
 from workflow.scripts import gpu_ratios, ratios
 from workflow.scripts.dataset_labels import names_of_real, places, short, unraced
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, MOST_COVERAGE
+from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, MOST_COVERAGE, SHORT_S
 from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -48,8 +48,8 @@ class Panel:
         return [tool for tool in (*gpu_ratios.REFERENCES, *ratios.REFERENCES) if tool in compared]
 
     def faint(self, speedup):
-        """The ratio is of a time per pair scaled from few pairs. On a CPU both sides ran the same pairs."""
-        return self.on_gpu and bool(gpu_ratios.few_pairs(speedup))
+        """The ratio is of a time per pair of few pairs or of a short call. On a CPU both sides ran the same pairs."""
+        return self.on_gpu and bool(gpu_ratios.scaled_from_little(speedup))
 
 
 def panels(races):
@@ -150,8 +150,8 @@ def _without_gpu(panel, shown, raced):
 def _few(panel, shown, real):
     """Sentence on the faint markers, or nothing."""
     faint = [s for s in panel.speedups if s.median is not None and panel.faint(s)]
-    few = [(tool, s.dataset) for s in faint for tool in gpu_ratios.few_pairs(s)]
-    told = f"Faint, scaled from fewer than {FEW_PAIRS} pairs, on a GPU {FEW_PAIRS_GPU}"
+    few = [(tool, s.dataset) for s in faint for tool in gpu_ratios.scaled_from_little(s)]
+    told = f"Faint, from under {FEW_PAIRS} pairs, on a GPU {FEW_PAIRS_GPU} or {1000 * SHORT_S:.0f} ms"
     return [f"{told}: {_tools_where(few, shown, real)}"] if few else []
 
 

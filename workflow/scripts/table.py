@@ -6,7 +6,14 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 from dataclasses import dataclass, field
 
 from workflow import aligners
-from workflow.scripts.doubts import answered_pairs, few_pairs, idle_threads, rescued_text, unverified_text
+from workflow.scripts.doubts import (
+    answered_pairs,
+    few_pairs,
+    idle_threads,
+    rescued_text,
+    short_call,
+    unverified_text,
+)
 from workflow.scripts.format_numbers import percent
 from workflow.scripts.tools import TOOL_NAMES
 
@@ -177,8 +184,11 @@ class Cell:
             found.append(unverified_text(record))
         if rescued_text(record):
             found.append(rescued_text(record))
-        if self.answered < self.column.pairs and few_pairs(record):
+        scaled = self.answered < self.column.pairs
+        if scaled and few_pairs(record):
             found.append("few pairs")
+        if scaled and short_call(record):
+            found.append("short call")
         if idle_threads(record):
             found.append("fewer pairs than threads")
         if record["stale"]:

@@ -31,7 +31,7 @@ TITLE_LETTERS = 52
 #: Marker faces of our GPU aligners, in the order of gpu_ratios.REFERENCES: a hollow one is white inside.
 FACES = dict(zip(gpu_ratios.REFERENCES, ({}, {"markerfacecolor": "white"}), strict=True))
 FACE_NAMES = dict(zip(gpu_ratios.REFERENCES, ("filled", "hollow"), strict=True))
-#: Opacity of a ratio that rests on few pairs.
+#: Opacity of a ratio that rests on few pairs or a short call.
 FAINT = 0.45
 THESIS_NOTES = ["Errors and timeouts have no marker"]
 #: Rows of thesis Tab 9 -> tool of plotting.TOOL_STYLE and its name.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import click
 
 from workflow.scripts import papers, table_build, table_floor, table_notes, table_output, table_peers, table_plain
-from workflow.scripts.doubts import FEW_PAIRS_GPU
+from workflow.scripts.doubts import FEW_PAIRS_GPU, SHORT_S
 from workflow.scripts.table import Cell, Line, Row, Table
 from workflow.scripts.table_cli import read_measurements, read_yaml
 from workflow.scripts.table_plain import PlainTable, Text, TextLine
@@ -27,8 +27,8 @@ NOTE = (
     "n of 10M pairs: fewer were timed, and the time is scaled. Of ours: medians of a race, ± the larger side of the "
     "95 % interval; kernels: the rate of the GPU's kernels alone, cells of the full matrices, computed or not, over "
     "the time during which one of them ran; pageable: from ordinary arrays; few pairs: fewer than "
-    f"{FEW_PAIRS_GPU}; stale: measured with other sources; older way of measuring: by another procedure than today's; "
-    "race invalid: its twins ran unevenly."
+    f"{FEW_PAIRS_GPU}; short call: scaled from less than {1000 * SHORT_S:.0f} ms; stale: measured with other sources; "
+    "older way of measuring: by another procedure than today's; race invalid: its twins ran unevenly."
 )
 ORIGINAL = Row("", "eWFA-GPU", PAPER_ROW, "GPU", "cigar", "ewfa-gpu")
 
