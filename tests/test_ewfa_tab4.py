@@ -50,7 +50,7 @@ def test_times_are_scaled_and_the_least_of_each_column_is_bold(make):
 def test_wrong_answers_and_uneven_races_are_never_the_least(make):
     out = make(*timed(32, 0.001, 0.002, recall_native=0.9), *timed(64, 0.008, 0.060))
     assert [line[3] for line in markdown_rows(out) if line[1] in ("32", "64") and "h200" in line[0]] == [
-        "~~0.0200 s ±10 %~~ · 1M of 10M pairs · **recall 90 %**", "**0.600 s ±10 %** · 1M of 10M pairs"
+        "~~0.0200 s ±10 %~~ · 1M of 10M pairs · **recall 90 %, short call**", "**0.600 s ±10 %** · 1M of 10M pairs"
     ]  # fmt: skip
     out = make(*timed(32, 0.001, 0.002, race_valid=False))
     assert not [row for row in read_csv(f"{out}.csv") if row["least_time"] == "true"]

@@ -87,8 +87,8 @@ def test_wrong_refusing_or_pageable_runs_are_no_peak(make):
 
 
 def test_a_stale_or_invalid_race_is_shown_only_for_want_of_another_and_marked(make):
-    stale = race("uniform_1000_e2", 0.001, stale=True)
-    invalid = race("uniform_1000_e10", 0.001, race_valid=False)
+    stale = race("uniform_1000_e2", 0.012, stale=True)
+    invalid = race("uniform_1000_e10", 0.012, race_valid=False)
     older = race("uniform_300_e2", 0.001, older_way=True)
     assert fast(make(stale, invalid, older, race("uniform_1000_e5", 0.02)))["gcups_end_to_end"]["note"] == ""
     out = make(stale)
@@ -96,12 +96,12 @@ def test_a_stale_or_invalid_race_is_shown_only_for_want_of_another_and_marked(ma
 
 
 def test_a_higher_rate_that_is_not_shown_for_its_doubts_has_a_note(make):
-    stale = [race("uniform_1000_e2", 0.005, quantity=quantity, stale=True)
+    stale = [race("uniform_1000_e2", 0.0125, quantity=quantity, stale=True)
              for quantity in ("time_end_to_end_pinned", "time_kernel")]  # fmt: skip
     fresh = [race("uniform_1000_e5", 0.02), race("uniform_1000_e5", 0.001, quantity="time_kernel")]
     told = (
         "Higher, but not shown for their doubts: wavebench, fast design (GPU), full alignment, on h200-16c: "
-        "2000 end to end (1000 nt e = 2 %, stale).\n"
+        "800 end to end (1000 nt e = 2 %, stale).\n"
     )
     assert told in Path(f"{make(*stale, *fresh)}.md").read_text()
     for alone in (stale, fresh):

@@ -11,8 +11,8 @@ FEW_PAIRS, FEW_PAIRS_GPU = 30, 2000
 #: Seconds of a GPU's call below which a time scaled from it tells more of what a call costs besides, 0.9 ms and more
 #: (CIGARs of 1000 pairs of 150 letters on an H200), than of the pairs.
 SHORT_S = 0.01
-#: What a CPU tool's time is called; a GPU's is named by where its input lies.
-CPU_QUANTITY = "time_end_to_end"
+#: What a CPU tool's time is called; a GPU's begins so, and is named by where its input lies.
+CPU_QUANTITY, GPU_TIME = "time_end_to_end", "time_end_to_end_"
 #: Below this coverage the tool did other work than its neighbours: no scaled time, no ratio.
 MOST_COVERAGE = 0.99
 #: A twin's 99.9 % interval that reaches further from 1 tells nothing of whether it was treated evenly.
@@ -39,8 +39,8 @@ def few_pairs(record):
 
 
 def short_call(record):
-    """A GPU's tool took so short that a time scaled from it says little; record: with median_s."""
-    return record["quantity"] != CPU_QUANTITY and record["median_s"] < SHORT_S
+    """A GPU's tool took so short, from end to end, that a time scaled from it says little; record: with median_s."""
+    return record["quantity"].startswith(GPU_TIME) and record["median_s"] < SHORT_S
 
 
 def twins_too_noisy(twins):

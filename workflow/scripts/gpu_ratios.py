@@ -14,8 +14,6 @@ from workflow.scripts.tools import TOOL_NAMES, tool_id
 REFERENCES = ("wavebench-affine:fast", "wavebench-affine:paper")
 #: From page-locked memory, the papers' setting.
 QUANTITY = "time_end_to_end_pinned"
-#: Times of a GPU's tools, from whatever memory, begin so.
-GPU_TIME = "time_end_to_end_"
 #: Draws of the bootstrap.
 DRAWS = 10_000
 
@@ -23,7 +21,7 @@ DRAWS = 10_000
 def raced(races):
     """Whether any GPU tool, of whatever name, has a time in one of the races."""
     rows = (row for race in races for row in race.rows)
-    return any(row["quantity"].startswith(GPU_TIME) and row["value_s"] is not None for row in rows)
+    return any(row["quantity"].startswith(doubts.GPU_TIME) and row["value_s"] is not None for row in rows)
 
 
 def speedups(race, scope, threads):
