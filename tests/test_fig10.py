@@ -334,6 +334,16 @@ def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
     check_text(figure)
 
 
+def test_names_of_data_sets_that_would_touch_are_slanted():
+    real = ["Illumina\n150\nreal 1", "Illumina\n150\nreal 2", "PacBio\nHiFi\nreal"]
+    real += ["Nanopore\nreal 1\n", "Nanopore\nreal 2\n", "PacBio\nCLR\nreal"]
+    for labels, turned in ((real, 35), (real[:3] + real[4:], 0)):
+        _, axes = plotting.figure(plotting.ONE_COLUMN, 3)
+        thesis_fig10._finish(axes, labels, "")
+        assert axes.get_xticklabels()[0].get_rotation() == turned
+        plotting.plt.close(axes.figure)
+
+
 def test_a_short_call_of_a_gpu_is_faint(read):
     """11,765 real reads take 3 ms, of which packing and kernels are 0.2: 100M would not take 27 s."""
     for seconds, faint in ((0.009, thesis_fig10.FAINT), (0.011, None)):

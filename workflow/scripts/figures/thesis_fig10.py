@@ -6,8 +6,10 @@ over each tool: medians of ratios taken round by round within one race. Interval
 """
 
 import textwrap
+from itertools import pairwise
 
 import click
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter
 
 from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panels
@@ -22,12 +24,16 @@ NO_BREAK = "\u00a0"
 NOTES_LEFT = -0.19
 #: Height of a panel, and of one of our GPU aligners, whose ratios span more decades.
 INCHES, GPU_INCHES = 2.3, 3.4
+#: Width of a panel's axes, and least room between the names of two data sets, in points.
+AXES_POINTS, NAMES_APART = 206, 2
 #: Data sets side by side that a reader can tell apart; of more, simulated and real ones have axes of their own.
 MOST_DATASETS = 8
 #: Columns of the legend, and the height of one of its lines in lines of the notes.
 LEGEND_COLUMNS, LEGEND_LINE = 2, 1.1
 #: Letters of a panel's title in a line.
 TITLE_LETTERS = 52
+#: And of the notes, which are smaller: names of tools are of wide letters.
+NOTE_LETTERS = 64
 #: Marker faces of our GPU aligners, in the order of gpu_ratios.REFERENCES: a hollow one is white inside.
 FACES = dict(zip(gpu_ratios.REFERENCES, ({}, {"markerfacecolor": "white"}), strict=True))
 FACE_NAMES = dict(zip(gpu_ratios.REFERENCES, ("filled", "hollow"), strict=True))
@@ -112,7 +118,7 @@ def _wrapped(notes):
     lines = []
     for note in notes:
         words = note.removesuffix(".").replace(" %", NO_BREAK + "%") + "."
-        lines += textwrap.wrap(words, 67, initial_indent="• ", subsequent_indent=3 * NO_BREAK)
+        lines += textwrap.wrap(words, NOTE_LETTERS, initial_indent="• ", subsequent_indent=3 * NO_BREAK)
     return "\n".join(lines)
 
 
@@ -189,12 +195,23 @@ def _title(panel, part):
     return "\n".join([f"{panel.host}:", *ours, *textwrap.wrap(told, TITLE_LETTERS, break_on_hyphens=False)]) + doubts
 
 
+def _side_by_side(labels):
+    """Whether the names of data sets, of one line or more, have room beside each other."""
+    size = plotting.STYLE["xtick.labelsize"]
+    widths = [
+        max(TextPath((0, 0), line, size=size).get_extents().width for line in text.splitlines() if line)
+        for text in labels
+    ]
+    step = AXES_POINTS / (len(labels) + 0.2)
+    return all((left + right) / 2 + NAMES_APART <= step for left, right in pairwise(widths))
+
+
 def _finish(axes, labels, title):
     axes.axhline(1, color=plotting.GREY, linewidth=0.8)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     axes.yaxis.set_minor_formatter(FuncFormatter(lambda y, _: ""))
-    if len(labels) > len(TECHNOLOGIES):  # no room side by side
+    if len(labels) > len(TECHNOLOGIES) or not _side_by_side(labels):
         names = [" ".join(text.split()) for text in labels]
         axes.set_xticks(range(len(labels)), names, rotation=35, ha="right", rotation_mode="anchor")
     else:
