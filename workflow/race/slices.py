@@ -45,19 +45,19 @@ def calibrated(work, slice_s, run):
     first meets it, and a host may pause. All pairs within the slice are run once: there are no more to find, and to
     bring and run them all takes a GPU's tool longest. So are those that take far longer than a slice.
     """
-    sizes, work = list(work), list(work.values())
+    sizes, cells = list(work), list(work.values())
     runs, at, fitting, over = {}, 0, -1, len(sizes)
 
     def next_behind(found):
         if found.run_s > slice_s:
             return at
         larger = range(at + 1, over)
-        in_proportion = max((p for p in larger if found.run_s * work[p] <= slice_s * work[at]), default=at)
+        in_proportion = max((p for p in larger if found.run_s * cells[p] <= slice_s * cells[at]), default=at)
         fewer = max((p for p in range(at) if sizes[p] in runs), default=None)
         if in_proportion > at or at + 1 == over or fewer is None:
             return in_proportion
-        a_cell = max(0, found.run_s - runs[sizes[fewer]].run_s) / (work[at] - work[fewer])
-        return at + (found.run_s + a_cell * (work[at + 1] - work[at]) <= slice_s)
+        a_cell = max(0, found.run_s - runs[sizes[fewer]].run_s) / (cells[at] - cells[fewer])
+        return at + (found.run_s + a_cell * (cells[at + 1] - cells[at]) <= slice_s)
 
     def tells_all(found):
         most = at == len(sizes) - 1 and found.run_s <= slice_s

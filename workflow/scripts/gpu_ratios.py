@@ -27,7 +27,8 @@ def raced(races):
 def speedups(race, scope, threads):
     """One Speedup for each of REFERENCES in the race and every CPU tool of others at that scope and number of threads.
 
-    median, low, high are of the ratio of medians, its interval by median_ratio_interval(); rounds are the tool's.
+    median, low, high are of the ratio of medians, its interval by median_ratio_interval(); rounds are the tool's. Where
+    there is a ratio, row and own have median_s, too.
     """
     own = _largest(ratios.cells_of(race, scope, 1, QUANTITY))
     others = _largest(ratios.cells_of(race, scope, threads, ratios.CPU_QUANTITY))
