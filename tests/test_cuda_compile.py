@@ -50,6 +50,7 @@ def kernels():
     odd = (words, words, places, pairs)
     found = {
         "pack_letters": (packing.pack_letters, (long, pairs, pairs, long, pairs, pairs, long, long, *odd)),
+        "clear_batch": (packing.clear_batch, (table, pairs, words, pairs, words, pairs)),
         "place_pairs": (
             compaction.place_pairs,
             (*[pairs] * 5, words, long, types.uint32[:, ::1], table, numbers, *odd),
@@ -111,7 +112,8 @@ def wavefront_kernels(batch, queues, output, number):
     return found
 
 
-NAMES = ("pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "vectors_to_runs", "blocks_to_runs")
+BESIDE = ("clear_batch", "pack_letters", "place_pairs", "sum_blocks", "scan_sums", "gather_runs", "seeds")
+NAMES = (*BESIDE[:-1], "vectors_to_runs", "blocks_to_runs")
 NAMES += tuple(f"band_{band}_{traced}" for band in (32, 64, 128, 256) for traced in (False, True))
 NAMES += tuple(f"E{limit}_{traced}" for limit in (32, 64, 128) for traced in (False, True))
 NAMES += tuple(f"affine_{band}_{traced}" for band in AFFINE_BANDS for traced in (False, True))
@@ -232,6 +234,14 @@ def test_assembles_for_hopper_without_spills(name, tmp_path):
     check(assembled(name, (9, 0), tmp_path), MOST_REGISTERS.get(name.rpartition("_")[0], 64))
 
 
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_runs_beside_strips_has_the_registers_that_they_leave(name, tmp_path):
+    """A block of more waits for pairs that are done: of the one that adds up a batch's runs, all batches behind did."""
+    from wfa_kernels.cuda import device
+
+    check(assembled(name, (9, 0), tmp_path), device.BESIDE_REGISTERS)
+
+
 @pytest.mark.parametrize("name", ["gather_runs", "strips_True", "strips_back"])
 def test_with_stamps_it_takes_no_more_registers_nor_spills(name, tmp_path):
     check(assembled(name, (9, 0), tmp_path, True), MOST_REGISTERS.get(name.rpartition("_")[0], 64))
@@ -292,3 +302,6 @@ def test_kernels_of_strips_run_side_by_side():
     for kernel in (seeds, *forward, affine_strips_back.make_backward(AFFINE)):
         for form in (kernel, stamps.stamped(kernel)):
             assert form.targetoptions["shared_memory_carveout"] == device.SIDE_BY_SIDE
+    for traced in (False, True):
+        wide = affine_strips.make_forward(AFFINE, traced, affine_strips.WIDE_BLOCK)
+        assert wide.targetoptions["shared_memory_carveout"] == device.FEW_SIDE_BY_SIDE

@@ -1,13 +1,16 @@
 """The gap-affine strips of the GPU, compiled for the CPU: many long pairs, and what is left out of them by seeds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from tests import gpu_cells, past_bands, strips_on_the_cpu, wandering_pairs
 from wfa_kernels import Affine, PairBatch, align
-from wfa_kernels.cuda import strips_windows
-from wfa_kernels.cuda.affine_rates import LETTER_BITS, TOLERANCE
+from wfa_kernels.cuda import strips_design, strips_windows
+from wfa_kernels.cuda.affine_rates import LETTER_BITS, RATES, TOLERANCE
 from wfa_kernels.cuda.affine_seeds import PER_BLOCK, SEED
+from wfa_kernels.cuda.stream import ALL_PAIRS
 from wfa_kernels.result import NO_SCORE
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -177,6 +180,23 @@ def test_windows_are_gone_through_from_the_last_one_to_the_first_between_strips_
                     kept[place] = strip
     assert back == list(range(64, -1, -8)) and sorted(traced)[-1] == (64, 70)
     assert windows.rest + 8 * 30 == windows.words
+
+
+@pytest.mark.parametrize("rate", [0, RATES[len(RATES) // 2]])
+@pytest.mark.parametrize("longest", [3000, 20_000])
+def test_pairs_at_once_go_through_in_one_turn(longest, rate, monkeypatch):
+    design, words = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS), 1 << 30
+    design.rate = rate
+    level = design.likely_level(longest, 0) or design.first_likely_level(longest)
+    most, turns = design.pairs_at_once(longest, words, True), []
+    monkeypatch.setattr(design, "_launch_part", lambda batch, pairs, *others: turns.append(pairs[3]))
+    for pairs in (most, most + 1):
+        slot = SimpleNamespace(scratch_words=SimpleNamespace(size=2 * words))
+        batch = SimpleNamespace(longest=longest, pairs=pairs, slot=slot)
+        design.launch(level, ALL_PAIRS, 0, batch, True)
+    assert turns == [most, most // 2 + 1, most + 1 - (most // 2 + 1)]
+    assert design.pairs_at_once(longest, 1, True) == 132, "more than there is room for: windows"
+    assert design.pairs_at_once(longest, words, False) is None
 
 
 def test_windows_are_those_that_take_the_most_pairs_through():

@@ -1,6 +1,11 @@
 """Launches of the GPU's kernels."""
 
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from numba import cuda
@@ -8,7 +13,9 @@ from numba import cuda
 from tests import gpu_cells
 from wfa_kernels import Edit, align
 from wfa_kernels.cuda import aligner
-from wfa_kernels.cuda.launching import Launcher
+from wfa_kernels.cuda.launching import Launcher, _bind
+
+ROOT = Path(__file__).parents[1]
 
 
 @cuda.jit
@@ -30,6 +37,40 @@ def test_numba_does_not_tell_users_of_small_grids():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Launcher(0)(Configured(), 1, 32)
+
+
+def test_kernels_out_of_numbas_cache_are_bound():
+    """Numba binds what it compiles; of what it loads it would forget how much shared memory a processor is to have."""
+    bound, function = [], SimpleNamespace(handle=7, num_arguments=1)
+    library = SimpleNamespace(get_cufunc=lambda: SimpleNamespace(kernel=function))
+    loaded = SimpleNamespace(bind=lambda: bound.append(True), _codelibrary=library)
+    kernel = SimpleNamespace(
+        overloads={("int64",): loaded}, typeof_pyval=lambda argument: type(argument).__name__ + "64"
+    )
+    assert _bind(kernel, (5,)).function == 7 and bound == [True]
+
+
+#: What the kernels of strips ask for of a processor's memory on chip as shared memory, in percent.
+_CARVEOUTS = """
+from cuda.bindings import driver
+from tests import gpu_cells
+from wfa_kernels import Affine, align
+from wfa_kernels.cuda import aligner
+asked = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+for _ in range(2):
+    align(gpu_cells.uniform(300, 5000, 0.1), Affine(2, 3, 1), scope="cigar", device="cuda")
+bound = [one for slot in aligner.slots() for one in slot.launch._bound.items()]
+told = {kernel.py_func.__name__: driver.cuKernelGetAttribute(asked, one.function, 0)[1] for kernel, one in bound}
+print(*sorted({percent for name, percent in told.items() if "strips" in name}))
+"""
+
+
+@pytest.mark.gpu
+def test_strips_leave_room_for_others_in_a_process_that_has_not_compiled_them(tmp_path):
+    given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", _CARVEOUTS], capture_output=True, text=True, cwd=ROOT, env=given)
+        assert done.stdout.split() == ["100"], done.stderr
 
 
 @pytest.mark.gpu

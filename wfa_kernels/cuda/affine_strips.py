@@ -66,7 +66,7 @@ from wfa_kernels.cuda.affine_seeds import price_of_a_seed
 from wfa_kernels.cuda.banded import letters_outside
 from wfa_kernels.cuda.bits import bits_from
 from wfa_kernels.cuda.compaction import send_on
-from wfa_kernels.cuda.device import SIDE_BY_SIDE, inlined, is_hopper, named, simulated
+from wfa_kernels.cuda.device import FEW_SIDE_BY_SIDE, SIDE_BY_SIDE, inlined, is_hopper, named, simulated
 from wfa_kernels.cuda.packing import letters_from
 from wfa_kernels.cuda.queues import lengths_of, pair_at, waiting_pairs
 from wfa_kernels.result import NO_SCORE
@@ -275,9 +275,10 @@ def make_forward(penalties, traced, block=BLOCK):
             words, part, bounds, 0, ALL, 0, 0, 0, 0,
         )  # fmt: skip
 
-    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced + ["wide"] * (block > BLOCK))
-    capped = is_hopper() and cell_planes(penalties) <= _MOST_PLANES
-    return named(affine_strips, suffix, HOPPER_REGISTERS if capped else None, SIDE_BY_SIDE)
+    wide = block > BLOCK
+    suffix = "_".join(["", *map(str, penalties)] + ["traced"] * traced + ["wide"] * wide)
+    registers = HOPPER_REGISTERS if is_hopper() and cell_planes(penalties) <= _MOST_PLANES else None
+    return named(affine_strips, suffix, registers, FEW_SIDE_BY_SIDE if wide else SIDE_BY_SIDE)
 
 
 @cache

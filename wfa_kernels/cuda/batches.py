@@ -53,12 +53,13 @@ class Batcher:
 
     pairs, letters: most pairs of a batch, most letters of its patterns and of its texts. longest: most letters of a
     sequence. longest_seen: of all sequences so far. host_packs: the host packs letters, all that must be brought into
-    page-locked memory and a part of those that are there.
+    page-locked memory and a part of those that are there. at_once: function of the longest sequence of a batch, gives
+    the pairs that it has at most if they are in order of their lengths, or None.
     """
 
-    def __init__(self, slots, pairs, letters, longest, host_packs):
+    def __init__(self, slots, pairs, letters, longest, host_packs, at_once=lambda longest: None):
         self.slots, self.pairs, self.letters, self.longest, self.longest_seen = slots, pairs, letters, longest, 0
-        self._threads, self._host_packs = ThreadPoolExecutor(_THREADS), host_packs
+        self._threads, self._host_packs, self._at_once = ThreadPoolExecutor(_THREADS), host_packs, at_once
         self._longest = 0  # sequence of the call before; during a call, of its batches so far
         self._share = _SHARE
 
@@ -175,12 +176,20 @@ class Batcher:
         fewest = _LEAST_LETTERS_PINNED if isinstance(pairs, PinnedPairs) and not packed else _LEAST_LETTERS
         fewest = 0 if isinstance(pairs, LongestFirst) else min(letters, fewest)
         most = letters if number else max(letters // first, fewest)
+        pairs_at_most = self._pairs_at_most(pairs, start)
         for offsets in (pairs.pattern_offsets, pairs.text_offsets):
             left = int(offsets[-1] - offsets[start])
             wanted = min(most, left // 2 if left // 2 >= max(letters // least, fewest) else left)
-            ends = offsets[start + 1 : start + 1 + self.pairs]
+            ends = offsets[start + 1 : start + 1 + pairs_at_most]
             stops.append(start + int(np.searchsorted(ends, offsets[start] + wanted, side="right")))
         return max(start + 1, min(stops))
+
+    def _pairs_at_most(self, pairs, start):
+        """Most pairs of a batch that begins there."""
+        if not isinstance(pairs, LongestFirst):
+            return self.pairs
+        longest = max(int(pairs.pattern_lengths[start]), int(pairs.text_lengths[start]))
+        return min(self.pairs, self._at_once(longest) or self.pairs)
 
     def _source(self, pairs, start, stop, slot):
         """The letters of the pairs start .. stop, on their way to page-locked memory or there."""

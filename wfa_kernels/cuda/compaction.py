@@ -9,12 +9,14 @@ from wfa_kernels.cuda.device import inlined, simulated
 from wfa_kernels.cuda.packing import any_odd
 from wfa_kernels.result import NO_SCORE
 
-#: Threads of a block, and of the one block that adds up the sums of all blocks. The simulator starts a Python thread
-#: for each of them.
-THREADS, SCAN_THREADS = (8, 8) if simulated() else (128, 1024)
+#: Threads of a block: a warp for each quarter of a processor, see device.BESIDE_REGISTERS. The simulator starts a
+#: Python thread for each of them.
+THREADS = 8 if simulated() else 128
+#: Neighbouring sums that a thread adds up of the block that adds up those of all blocks.
+_SUMS_A_THREAD = 8
 #: Score, while the batch is on the GPU, of a pair with a letter that has no code.
 ODD = NO_SCORE - 1
-_PLACES, _SCAN_PLACES = 2 * THREADS, 2 * SCAN_THREADS  # Numba takes array sizes by name only
+_PLACES = 2 * THREADS  # Numba takes array sizes by name only
 
 
 @inlined
@@ -137,21 +139,30 @@ def sum_blocks(pairs, scores, counts, sums):
 
 @cuda.jit(cache=True)
 def scan_sums(blocks, sums, filled, slot):
-    """Exclusive sums of sums[:blocks] in place, from filled[slot] on, by one block; filled[slot + 1] is the end."""
-    shared = cuda.shared.array(_SCAN_PLACES, int64)
+    """Exclusive sums of sums[:blocks] in place, from filled[slot] on, by one block; filled[slot + 1] is the end.
+
+    The block is small: one of 1024 threads would wait for a processor that is nearly idle, and with it all batches
+    behind.
+    """
+    shared = cuda.shared.array(_PLACES, int64)
     thread = int32(cuda.threadIdx.x)
     carried = filled[slot]
-    base = int64(0)
+    base = int32(0)
     while base < blocks:
+        first = base + int32(_SUMS_A_THREAD) * thread
+        end = min(first + int32(_SUMS_A_THREAD), int32(blocks))
         value = int64(0)
-        if base + thread < blocks:
-            value = sums[base + thread]
-        half = sums_before(shared, value, thread, int32(SCAN_THREADS))
-        if base + thread < blocks:
-            sums[base + thread] = carried + shared[half * int32(SCAN_THREADS) + thread] - value
-        carried += shared[half * int32(SCAN_THREADS) + int32(SCAN_THREADS - 1)]
+        for at in range(first, end):
+            value += sums[at]
+        half = sums_before(shared, value, thread, int32(THREADS)) * int32(THREADS)
+        before = carried + shared[half + thread] - value
+        for at in range(first, end):
+            value = sums[at]
+            sums[at] = before
+            before += value
+        carried += shared[half + int32(THREADS - 1)]
         cuda.syncthreads()
-        base += int64(SCAN_THREADS)
+        base += int32(_SUMS_A_THREAD * THREADS)
     if thread == 0:
         filled[slot + 1] = carried
 

@@ -50,6 +50,14 @@ class Design:
         """
         return 0
 
+    def pairs_at_once(self, longest, words, traced):
+        """Pairs, of sequences of up to so many letters, for which so many uint64 words of scratch memory have room at a
+        time; None: for any number.
+
+        Of pairs in order of their lengths a batch has no more: it would go through in turns, each as long as its
+        longest pair, and hold up the batches behind it.
+        """
+
     def first_likely_level(self, longest):
         """The first kernel to launch before it is known what such sequences need."""
         return self.first_level

@@ -11,6 +11,13 @@ HOPPER = 9
 #: default each would get as much as it can use, and a processor changes that only when nothing runs on it: the kernels
 #: of a batch would wait for the longest pair of another one.
 SIDE_BY_SIDE = 100
+#: What kernels with a whole block for one pair ask for: few of those are on a processor, and they are faster with the
+#: rest of that memory as cache.
+FEW_SIDE_BY_SIDE = 28
+#: Registers of a thread of the kernels that pack, sum and gather, at most, in blocks of four warps: they run beside
+#: strips. A quarter of a Hopper processor has registers for five warps of those, 96 each, and 32 for one warp besides.
+#: Blocks of more warps wait until several pairs of strips are done on one processor.
+BESIDE_REGISTERS = 32
 #: Bytes of dynamic shared memory of a block up to which the driver need not be told of it.
 ALWAYS_ALLOWED = 48 * 1024
 
@@ -78,7 +85,7 @@ def named(function, suffix, registers=None, carveout=None):
     """A kernel of a Python function, under a name of its own: Numba's cache and profilers tell closures by it.
 
     registers: most of a thread, where the compiler would take a few more and fewer threads would fit. carveout: percent
-    of a processor's memory on chip that is to be shared memory, SIDE_BY_SIDE or None, for as much as it can use.
+    of a processor's memory on chip that is to be shared memory; None: as much as it can use.
     """
     from numba import cuda
 

@@ -77,6 +77,7 @@ def _bind(kernel, arguments):
     try:
         compiled = kernel.overloads[_types(kernel, arguments)]
         function = compiled._codelibrary.get_cufunc().kernel
+        compiled.bind()  # Numba does so for what it compiles: a kernel out of its cache would go without its carve-out
     except (AttributeError, KeyError):  # the simulator, or another version of Numba: it can launch all the same
         return None
     values, arrays, numbers = [], [], []

@@ -99,6 +99,12 @@ class LongReads(Design):
         """See design.Design: each pair has a block of the wavefronts'."""
         return self.strips.filling_pairs(longest, level and level - 1, traced) if level != 0 else 0
 
+    def pairs_at_once(self, longest, words, traced):
+        """See design.Design: of the strips, if it is known that pairs begin with them."""
+        if self._cheap(longest, FEW):
+            return None
+        return self.strips.pairs_at_once(longest, words, traced)
+
     def first_likely_level(self, longest):
         """The wavefronts, where the rate does not tell that pairs cost too much."""
         return 0 if self._cheap(longest, FEW) else 1

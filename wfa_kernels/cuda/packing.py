@@ -21,8 +21,8 @@ LEAD = LEAD_WORDS * LETTERS
 MAX_LENGTH = 0xFFFF
 #: Longest sequence of a design for the pairs that are over that; twice as many letters are less than 2**26.
 MAX_LONG = 1 << 24
-#: Threads of a block of pack_letters.
-PACK_THREADS = 256
+#: Threads of a block of pack_letters and of clear: a warp for each quarter of a processor, see device.BESIDE_REGISTERS.
+PACK_THREADS = 128
 _WORDS = 4  # uint64 words of ASCII in 32 letters
 
 
@@ -91,6 +91,21 @@ def pack_letters(
         strange = _pack_word(text, text_first + w - pattern_words, text_planes, text_odd)
     if strange:
         flag[0] = batch
+
+
+@cuda.jit(cache=True)
+def clear_batch(queues, tallies, pattern_odd, pattern_words, text_odd, text_words):
+    """Set to 0 the first numbers of the queues' first row, and the first words of ``odd``, one each a thread.
+
+    The driver's memset is a kernel, too, of blocks of its own choice.
+    """
+    at = int64(cuda.blockIdx.x) * int64(PACK_THREADS) + int64(cuda.threadIdx.x)
+    if at < tallies:
+        queues[0, at] = int32(0)
+    if at < pattern_words:
+        pattern_odd[at] = uint32(0)
+    if at < text_words:
+        text_odd[at] = uint32(0)
 
 
 @inlined

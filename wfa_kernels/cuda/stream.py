@@ -14,6 +14,7 @@ much of them as is packed by the time these have.
 from collections import deque
 from concurrent.futures import wait
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from numba import cuda, njit
@@ -69,7 +70,8 @@ class Stream:
         most_letters = min(max(letters, MAX_LENGTH), design.longest(words if traced else None))
         slot = pairs, letters, self.levels.count, words, traced, design.LEARNED, bits_for(most_letters)
         self.slots = [Slot(*slot) for _ in range(slots)]
-        self.batcher = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS)
+        at_once = partial(design.pairs_at_once, words=words, traced=traced)
+        self.batcher = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS, at_once)
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
         self.filled = device_array(MOST_BATCHES, np.int64)
 
@@ -203,7 +205,6 @@ class Stream:
         """Letters into planes, and where each sequence begins."""
         slot, source, blocks = batch.slot, batch.source, batch.blocks
         ended = self.spans.begin("time_pack", batch, stream)
-        device.clear(slot.queues, len(slot.tallies), stream)
         # The flag holds the number, from 1, of a batch with letters that have no code, if it was found so on the GPU.
         flagged = batch.number + 1
         if source.strange:
@@ -211,10 +212,14 @@ class Stream:
             device.clear(slot.flag, 2, stream)
         done = [len(planes) for planes in source.planes]
         words = [-(-len(letters) // LETTERS) for letters in source.letters]
+        unmarked = [0, 0]
+        if any(words) and not source.strange:
+            unmarked = [LEAD_WORDS + count if count else 0 for count in done]
+        slot.launch(
+            packing.clear_batch, -(-max(len(slot.tallies), *unmarked) // PACK_THREADS), PACK_THREADS,
+            slot.queues, len(slot.tallies), slot.odd[0], unmarked[0], slot.odd[1], unmarked[1],
+        )  # fmt: skip
         if any(words):
-            for odd, count in zip(slot.odd, done, strict=True):
-                if count and not source.strange:
-                    device.clear(odd, LEAD_WORDS + count, stream)
             slot.launch(
                 packing.pack_letters, -(-sum(words) // PACK_THREADS), PACK_THREADS,
                 slot.ascii[0], done[0], words[0], slot.ascii[1], done[1], words[1],
@@ -248,7 +253,7 @@ class Stream:
         slot.launch(compaction.sum_blocks, blocks, THREADS, count, slot.scores, slot.counts, slot.sums)
         if self.summed is not None:  # where the CIGARs of the batch before end
             self.summed.wait(stream)
-        slot.launch(compaction.scan_sums, 1, compaction.SCAN_THREADS, blocks, slot.sums, self.filled, batch.number)
+        slot.launch(compaction.scan_sums, 1, THREADS, blocks, slot.sums, self.filled, batch.number)
         self.summed = slot.summed
         self.summed.record(stream)
         slot.launch(

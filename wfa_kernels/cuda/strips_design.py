@@ -126,6 +126,17 @@ class BandsThenStrips(banded.Banded):
             return self.BAND_PAIRS
         return self._filling(self.STRIPS[level - len(self.BANDS)][0], traced)
 
+    def pairs_at_once(self, longest, words, traced):
+        """See design.Design."""
+        level = self.likely_level(longest, 0)
+        if level is None:
+            level = self.first_likely_level(longest)
+        if not traced or not len(self.BANDS) <= level < len(self.NAMES):
+            return None
+        fewest, reach = self.STRIPS[level - len(self.BANDS)]
+        part = self._pair_words(fewest, self._within_rate(reach, longest, self.rate), longest, traced)
+        return max(_FEW_AT_ONCE, 2 * words // part)
+
     def _filling(self, fewest, traced):
         return _HALF // (_most(fewest) if traced else fewest)
 
@@ -165,9 +176,7 @@ class BandsThenStrips(banded.Banded):
         """
         words, bounds, windows = batch.slot.scratch_words, self._bounds(batch.longest), None
         rate = self.rate if queue < 0 else 0  # what waits was over a limit already
-        reach = _capped(reach, batch.longest)
-        if rate:
-            reach = min(reach, self._away(likely_cost(2 * batch.longest, rate)) // CHUNK + 2)
+        reach = self._within_rate(reach, batch.longest, rate)
         threads, part, room = self._shared_out(fewest, reach, batch, traced, queue >= 0)
         wanted = min(batch.pairs, _FEW_AT_ONCE)
         if traced and room < wanted:
@@ -181,6 +190,11 @@ class BandsThenStrips(banded.Banded):
         for first in range(0, batch.pairs, room):
             pairs = queue, after, first, min(room, batch.pairs - first)
             self._launch_part(batch, pairs, (threads, reach, rate), (words, part, bounds), traced, windows)
+
+    def _within_rate(self, reach, longest, rate):
+        """Chunks that a band need reach of pairs that cost no more than a rate tells; 0: not known."""
+        reach = _capped(reach, longest)
+        return min(reach, self._away(likely_cost(2 * longest, rate)) // CHUNK + 2) if rate else reach
 
     def _shared_out(self, fewest, reach, batch, traced, few_wait):
         """(threads of a pair, words of it, pairs for which there is room): the most threads with which the pairs at a
