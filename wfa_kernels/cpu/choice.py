@@ -17,6 +17,7 @@ from numba import njit
 from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cpu import affine_bits
 from wfa_kernels.cpu.backtrace import read_only_arrays
+from wfa_kernels.cpu.helper import helper
 
 #: Letters of a batch below which the answer is there before bit planes are set up, and what that takes.
 _FEW_LETTERS, _SET_UP_NS = 3000, 80_000.0
@@ -26,8 +27,11 @@ _LARGEST = 64
 _LOOKED_AT, _OF_EACH = 3072, 192
 #: Where the two kernels' times differ by less than a factor, a part of all letters is looked at, up to a most.
 _CLOSE, _PART, _MOST_LOOKED_AT = 2.0, 64, 24576
-#: Letters of a word, and from one to the next; places that a word may have moved since the one before.
-_WORD, _STRIDE, _MOVED = 8, 12, 8
+#: Letters of a word, and from one to the next; places that a word may have moved since the one before, and by how many
+#: more at most where several were not found.
+_WORD, _STRIDE, _MOVED, _FURTHEST = 8, 12, 8, 512
+#: Places from which on as many letters must be the same as tell a word from chance, and what stands for no place.
+_FAR, _LONG_WORD, _NOWHERE = 64, 12, 1 << 30
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256
 #: Least diagonals of a band, and what a band of several words costs more.
@@ -68,7 +72,8 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
 def _predicted(pairs, penalties, scope, times, looked_at):
     """(score a letter, nanoseconds by wavefronts, by bit planes), from so many letters."""
     mismatch, gap_open, gap_extend = make_cell(*penalties.triple).triple
-    rate = error_rate(*read_only_arrays(pairs), looked_at) * (mismatch + 2 * (gap_open + gap_extend)) / 3
+    errors, further = error_rate(*read_only_arrays(pairs), looked_at)
+    rate = errors * (mismatch + 2 * (gap_open + gap_extend)) / 3 + further * gap_extend
     return rate, *predicted_ns(pairs, penalties, rate, scope, times)
 
 
@@ -90,25 +95,54 @@ def predicted_ns(pairs, penalties, rate, scope, times):
 
 @njit(nogil=True, cache=True)
 def error_rate(pattern, pattern_offsets, text, text_offsets, letters=_LOOKED_AT):
-    """Errors a letter, from so many letters: a word of w letters has none with probability (1 - rate) ** w."""
+    """(errors a letter, letters a letter by which gaps are longer than one), from so many letters: a word of w letters
+    has no error with probability (1 - rate) ** w.
+
+    The longer no word was found, the further it is looked for. Where one has moved by more than _MOVED since the one
+    before, those between are looked for once more, from the one place to the other: a gap of many letters is few
+    errors, and behind it no word would be found any more. By how much words have moved, up to _MOVED, tells of gaps
+    that are longer than one letter: they are no more likely to be in a word.
+    """
     pairs = len(pattern_offsets) - 1
     looked_at = min(pairs, letters // _OF_EACH)
-    words, found = 0, 0
+    words, found, further = 0, 0, 0
     for sample in range(looked_at):
         row = sample * (pairs - 1) // max(looked_at - 1, 1)
-        first, other = pattern_offsets[row], text_offsets[row]
-        m, n = pattern_offsets[row + 1] - first, text_offsets[row + 1] - other
-        shift = 0  # of the last word that was found
+        m, n = pattern_offsets[row + 1] - pattern_offsets[row], text_offsets[row + 1] - text_offsets[row]
+        pair = pattern_offsets[row], m, text_offsets[row], n
+        shift, lost = 0, 0  # of the last word that was found, and words since
         for at in range(0, min(m, n, letters // looked_at) - _WORD + 1, _STRIDE):
             words += 1
-            for moved in range(max(shift - _MOVED, -at), min(shift + _MOVED, n - _WORD - at) + 1):
-                same = 0
-                while same < _WORD and pattern[first + at + same] == text[other + at + moved + same]:
-                    same += 1
-                if same == _WORD:
-                    found, shift = found + 1, moved
-                    break
-    return 1.0 - (found / words) ** (1.0 / _WORD) if words else 0.0
+            moved = _moved_by(pattern, text, pair, at, shift, _MOVED + min(lost * _STRIDE // 2, _FURTHEST))
+            if moved == _NOWHERE:
+                lost += 1
+                continue
+            if abs(moved - shift) > _MOVED:
+                between, again = ((shift + moved) // 2, (abs(moved - shift) + 1) // 2 + _MOVED), 0
+                for earlier in range(at - lost * _STRIDE, at, _STRIDE):
+                    again += _moved_by(pattern, text, pair, earlier, *between) != _NOWHERE
+                found += again
+                words -= min(lost - again, max(shift - moved, 0) // _STRIDE)  # those of the gap itself
+            further += max(min(abs(moved - shift), _MOVED) - 1, 0)
+            found, shift, lost = found + 1, moved, 0
+    return (1.0 - (found / words) ** (1.0 / _WORD), further / (words * _STRIDE)) if words else (0.0, 0.0)
+
+
+@helper
+def _moved_by(pattern, text, pair, at, shift, reach):
+    """By how much the pattern's word at a place has moved in the text, the nearest to ``shift`` within reach of it, or
+    _NOWHERE. pair: where the pattern begins, its letters, the same of the text."""
+    first, m, other, n = pair
+    for step in range(2 * reach + 1):
+        moved = shift + ((step + 1) // 2 if step % 2 else -(step // 2))
+        letters = _WORD if step <= 2 * _FAR else _LONG_WORD
+        if 0 <= at + moved <= n - letters and at <= m - letters:
+            same = 0
+            while same < letters and pattern[first + at + same] == text[other + at + moved + same]:
+                same += 1
+            if same == letters:
+                return moved
+    return _NOWHERE
 
 
 @njit(nogil=True, cache=True)
