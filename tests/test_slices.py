@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.synthetic_pairs import random_pairs
-from wfa_kernels import Affine, Edit
+from wfa_kernels import Affine, Edit, PairBatch
 from workflow.aligners import Job
 from workflow.race import race as one_race
 from workflow.race.cells import Key, Record
 from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
+from workflow.race.team import WorkerFailed
 
 RUNS = {1: Run(0.1, 0.2, 0.01), 4: Run(0.4, 0.6, 0.03), 16: Run(1.6, 2.0, 0.1)}
 SIZES = [1, 4, 16, 64, 256, 1024, 4096]
@@ -233,3 +234,27 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, b
     runs = {Key("fast", "score", 1, 0): {40: Run(1, 1, 25)}, Key("fast", "cigar", 1, 0): {10: Run(1, 1, 1)}}
     race._slices({key: (found, None) for key, found in runs.items()}, {"cuda": 2.5})
     assert costs == {"cuda": cost}
+
+
+@pytest.mark.parametrize(("a_cell_s", "fails_on", "tried"), [(1e-6, 41, [8]), (1e-6, 3, [10]), (1e-8, 41, [10, 40])])
+def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_far_longer_than_a_slice(
+    a_cell_s, fails_on, tried, monkeypatch
+):
+    """Ten mapped reads, the sixth of 3000 letters, the others of 100: one of 8 processes gets 9 million cells, 9 s."""
+    reads = ["A" * (3000 if number == 5 else 100) for number in range(40)]
+    race = object.__new__(one_race.Race)
+    race.pairs, race.alone, asked = PairBatch.from_strings(reads, reads), {}, []
+    race.work = {n: race.pairs[:n].cells for n in (1, 3, 10, 40)}
+    race.conductor = SimpleNamespace(say=lambda line: None)
+
+    def timed(self, key):
+        asked.append((key.threads, key.n))
+        if key.threads == 1 and key.n >= fails_on:
+            raise WorkerFailed("crashed", "killed")
+        seconds = a_cell_s * race.pairs[: key.n].cells
+        return Run(seconds, seconds, 0.5)
+
+    monkeypatch.setattr(one_race.Race, "_tried", timed)
+    race._calibrate("tool", "score", 1, 0.25)
+    runs, why_fewer = race._calibrate("tool", "score", 8, 0.25)
+    assert [n for threads, n in asked if threads == 8] == list(runs) == tried and why_fewer == ""
