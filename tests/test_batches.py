@@ -18,11 +18,11 @@ from wfa_kernels.cuda.pinned import PackedPairs, PinnedPairs
 PAIRS = 5000
 
 
-def batcher(longest=1000, most=PAIRS):
-    """A Batcher whose slots have no GPU. most: pairs of a batch."""
+def batcher(longest=1000, most=PAIRS, **further):
+    """A Batcher whose slots have no GPU. most: pairs of a batch. further: arguments of a Batcher."""
     arrived = SimpleNamespace(synchronize=lambda: None)
     slots = [SimpleNamespace(arrived=arrived, staged_records=np.zeros(3 * most, np.uint32)) for _ in range(SLOTS)]
-    return batches.Batcher(slots, most, 1 << 30, longest, host_packs=False)
+    return batches.Batcher(slots, most, 1 << 30, longest, host_packs=False, **further)
 
 
 def given(kind, pairs):
@@ -156,8 +156,7 @@ def test_pairs_in_order_of_length_come_as_many_at_a_time_as_there_is_room_for():
     """1223 reads of 20,000 letters went through in three turns, and five batches behind them waited for the last."""
     texts = [b"A" * (1000 - row % 900) for row in range(900)]
     pairs = PairBatch.from_strings(texts, texts)
-    cutter = batcher()
-    cutter._at_once = lambda longest: 20_000 // longest
+    cutter = batcher(at_once=lambda longest: 20_000 // longest)
     ordered = by_length.LongestFirst(pairs, np.arange(len(pairs)))
     start = number = 0
     while start < len(pairs):

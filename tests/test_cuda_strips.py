@@ -195,7 +195,7 @@ def test_pairs_at_once_go_through_in_one_turn(longest, rate, monkeypatch):
         batch = SimpleNamespace(longest=longest, pairs=pairs, slot=slot)
         design.launch(level, ALL_PAIRS, 0, batch, True)
     assert turns == [most, most // 2 + 1, most + 1 - (most // 2 + 1)]
-    assert design.pairs_at_once(longest, 1, True) == 132, "more than there is room for: windows"
+    assert design.pairs_at_once(longest, 1, True) == strips_design._FEW_AT_ONCE, "more than there is room for: windows"
     assert design.pairs_at_once(longest, words, False) is None
 
 

@@ -110,22 +110,39 @@ def error_rate(pattern, pattern_offsets, text, text_offsets, letters=_LOOKED_AT)
         row = sample * (pairs - 1) // max(looked_at - 1, 1)
         m, n = pattern_offsets[row + 1] - pattern_offsets[row], text_offsets[row + 1] - text_offsets[row]
         pair = pattern_offsets[row], m, text_offsets[row], n
-        shift, lost = 0, 0  # of the last word that was found, and words since
-        for at in range(0, min(m, n, letters // looked_at) - _WORD + 1, _STRIDE):
-            words += 1
-            moved = _moved_by(pattern, text, pair, at, shift, _MOVED + min(lost * _STRIDE // 2, _FURTHEST))
-            if moved == _NOWHERE:
-                lost += 1
-                continue
-            if abs(moved - shift) > _MOVED:
-                between, again = ((shift + moved) // 2, (abs(moved - shift) + 1) // 2 + _MOVED), 0
-                for earlier in range(at - lost * _STRIDE, at, _STRIDE):
-                    again += _moved_by(pattern, text, pair, earlier, *between) != _NOWHERE
-                found += again
-                words -= min(lost - again, max(shift - moved, 0) // _STRIDE)  # those of the gap itself
-            further += max(min(abs(moved - shift), _MOVED) - 1, 0)
-            found, shift, lost = found + 1, moved, 0
+        told = _words_of(pattern, text, pair, min(m, n, letters // looked_at))
+        words, found, further = words + told[0], found + told[1], further + told[2]
     return (1.0 - (found / words) ** (1.0 / _WORD), further / (words * _STRIDE)) if words else (0.0, 0.0)
+
+
+@helper
+def _words_of(pattern, text, pair, letters):
+    """(words in so many letters of a pair, those that were found, letters that these moved besides the first)."""
+    words, found, further = 0, 0, 0
+    shift, lost = 0, 0  # of the last word that was found, and words since
+    for at in range(0, letters - _WORD + 1, _STRIDE):
+        words += 1
+        moved = _moved_by(pattern, text, pair, at, shift, _MOVED + min(lost * _STRIDE // 2, _FURTHEST))
+        if moved == _NOWHERE:
+            lost += 1
+            continue
+        if abs(moved - shift) > _MOVED:
+            again = _found_between(pattern, text, pair, at, lost, shift, moved)
+            found += again
+            words -= min(lost - again, max(shift - moved, 0) // _STRIDE)  # those of the gap itself
+        further += max(min(abs(moved - shift), _MOVED) - 1, 0)
+        found, shift, lost = found + 1, moved, 0
+    return words, found, further
+
+
+@helper
+def _found_between(pattern, text, pair, at, lost, shift, moved):
+    """Of so many words before a place those that have moved by ``shift`` to ``moved``."""
+    middle, reach = (shift + moved) // 2, (abs(moved - shift) + 1) // 2 + _MOVED
+    found = 0
+    for earlier in range(at - lost * _STRIDE, at, _STRIDE):
+        found += _moved_by(pattern, text, pair, earlier, middle, reach) != _NOWHERE
+    return found
 
 
 @helper

@@ -21,7 +21,8 @@ LEAD = LEAD_WORDS * LETTERS
 MAX_LENGTH = 0xFFFF
 #: Longest sequence of a design for the pairs that are over that; twice as many letters are less than 2**26.
 MAX_LONG = 1 << 24
-#: Threads of a block of pack_letters and of clear: a warp for each quarter of a processor, see device.BESIDE_REGISTERS.
+#: Threads of a block of pack_letters and of clear_batch: a warp for each quarter of a processor, see
+#: device.BESIDE_REGISTERS.
 PACK_THREADS = 128
 _WORDS = 4  # uint64 words of ASCII in 32 letters
 
