@@ -236,11 +236,11 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, b
     assert costs == {"cuda": cost}
 
 
-@pytest.mark.parametrize(("a_cell_s", "fails_on", "tried"), [(1e-6, 41, [8]), (1e-6, 3, [10]), (1e-8, 41, [10, 40])])
-def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_far_longer_than_a_slice(
+@pytest.mark.parametrize(("a_cell_s", "fails_on", "tried"), [(1e-7, 41, [8]), (1e-7, 3, [10]), (1e-8, 41, [10, 40])])
+def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_longer_than_a_slice(
     a_cell_s, fails_on, tried, monkeypatch
 ):
-    """Ten mapped reads, the sixth of 3000 letters, the others of 100: one of 8 processes gets 9 million cells, 9 s."""
+    """Ten mapped reads, the sixth of 3000 letters, the others of 100: 9 million cells for one of 8 processes."""
     reads = ["A" * (3000 if number == 5 else 100) for number in range(40)]
     race = object.__new__(one_race.Race)
     race.pairs, race.alone, asked = PairBatch.from_strings(reads, reads), {}, []
@@ -257,4 +257,4 @@ def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_fa
     monkeypatch.setattr(one_race.Race, "_tried", timed)
     race._calibrate("tool", "score", 1, 0.25)
     runs, why_fewer = race._calibrate("tool", "score", 8, 0.25)
-    assert [n for threads, n in asked if threads == 8] == list(runs) == tried and why_fewer == ""
+    assert sorted({n for threads, n in asked if threads == 8}) == list(runs) == tried and why_fewer == ""

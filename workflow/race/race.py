@@ -36,6 +36,8 @@ SIZES_ROUNDS = 2.5
 #: Seconds of a run on the CPU below which another follows, and counts: the first brings back what other tools' runs
 #: have displaced.
 COLD_S = 0.01
+#: Seconds of a run of one thread from which on it tells of longer ones: less may be the call rather than its pairs.
+TELLING_S = 0.001
 #: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
 #: be all that its time tells. A race that is then too long is.
 LEAST_SLICE = 1 / 8
@@ -225,10 +227,10 @@ class Race:
     def _calibrate(self, tool, scope, threads, slice_s):
         """({pairs: slices.Run} of some subset sizes, why it runs no more pairs where it failed on more). The smallest
         gives every thread a pair, or its time would not be that of all cores. Where one thread tells that this would
-        take far longer than a slice, just so many pairs are run."""
+        take longer than a slice, just so many pairs are run: slices may be cut to an eighth later on."""
         fewest = min(threads, len(self.pairs))
         work = {n: cells for n, cells in self.work.items() if n >= fewest}
-        if self._foretold_s(tool, scope, threads, min(work)) > slices.SLOW_SLICES * slice_s:
+        if self._foretold_s(tool, scope, threads, min(work)) > slice_s:
             work = {fewest: self.pairs[:fewest].cells}
         failed = {}
 
@@ -255,7 +257,7 @@ class Race:
         """
         alone = self.alone.get((tool, scope), {})
         most = max(alone, default=0)
-        if not most or alone[most].run_s < COLD_S:
+        if not most or alone[most].run_s < TELLING_S:
             return 0
         cells = max(self.pairs[start:stop].cells for start, stop in shard_bounds(self.pairs[:n], threads))
         return cells / self.work[most] * alone[most].run_s
