@@ -14,10 +14,10 @@ from wfa_kernels.cpu.bit_plan import RATE, SEEN
 USUAL = Affine(4, 6, 2)
 
 
-@pytest.fixture
-def wide_vectors(monkeypatch):
-    """AVX-512, whatever this processor has: with narrower vectors bit planes pay later."""
-    monkeypatch.setattr(affine_bits, "vector_bits", lambda: 512)
+@pytest.fixture(params=[256, 512])
+def any_vectors(monkeypatch, request):
+    """AVX2 and AVX-512, whatever this processor has: for the choice alone, as it could not run such kernels."""
+    monkeypatch.setattr(affine_bits, "vector_bits", lambda: request.param)
 
 
 def letters(random, alphabet, length):
@@ -66,14 +66,14 @@ def test_noisy_long_reads_that_drift_are_told_by_their_gaps(longer):
     assert errors + further == pytest.approx(0.1, rel=0.6)
 
 
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_a_batch_is_set_up_for_bit_planes_where_that_pays():
     pairs = simulate("uniform", 64, seed=1, length=1000, error=0.02)
     assert picks_wavefronts(pairs[:2], "score") and not picks_wavefronts(pairs, "score")
 
 
 @pytest.mark.parametrize(("scope", "error"), [("score", 0.09), ("cigar", 0.15)])
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(scope, error):
     pairs = simulate("uniform", 5000, seed=1, length=150, error=error)
     rate, _ = choice.error_rate(*read_only_arrays(pairs))
@@ -86,7 +86,7 @@ def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(scope
 
 
 @pytest.mark.parametrize(("error", "times"), [(0.005, 1), (0.04, 2), (0.3, 1)])
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_more_letters_are_looked_at_where_the_kernels_are_close(monkeypatch, error, times):
     looked_at, error_rate = [], choice.error_rate
     monkeypatch.setattr(choice, "error_rate", lambda *given: looked_at.append(given[-1]) or error_rate(*given))
@@ -95,7 +95,7 @@ def test_more_letters_are_looked_at_where_the_kernels_are_close(monkeypatch, err
     assert len(looked_at) == times and looked_at == sorted(set(looked_at))
 
 
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_no_sample_of_many_long_pairs_misleads():
     pairs = simulate("uniform", 600, seed=5, length=10_000, error=0.02)
     for start in range(0, 600, 150):  # bit planes are faster by 1.4
@@ -105,21 +105,20 @@ def test_no_sample_of_many_long_pairs_misleads():
 @pytest.mark.parametrize(
     ("length", "error", "wavefronts"), [(150, 0.02, True), (1000, 0.005, True), (300, 0.1, False), (1000, 0.05, False)]
 )
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_edit_distance_of_clean_reads_is_wavefronts_and_of_noisy_ones_bit_planes(length, error, wavefronts):
     pairs = simulate("uniform", 200, seed=1, length=length, error=error)
     for scope in ("score", "cigar"):
         assert (edit.choose(pairs, Edit(), scope).align_range is edit_groups.align_range) == wavefronts
 
 
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_one_noisy_pair_leaves_lanes_empty():
     pairs = simulate("uniform", 64, seed=1, length=4000, error=0.03)
     assert edit.choose(pairs, Edit(), "score") is not edit_groups
     assert edit.choose(pairs[:1], Edit(), "score") is edit_groups
 
 
-@pytest.mark.usefixtures("wide_vectors")
 def test_ranges_of_a_batch_tell_each_other_what_pairs_cost():
     pairs = simulate("uniform", 64, seed=1, length=1000, error=0.1)
     kernel = edit.choose(pairs, Edit(), "score")
@@ -138,14 +137,14 @@ def test_short_clean_reads_are_looked_at_first(scope):
 
 
 @pytest.mark.parametrize("scope", ["score", "cigar"])
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_clean_long_reads_go_to_wavefronts_and_noisy_ones_to_bit_planes(scope):
     assert picks_wavefronts(simulate("uniform", 50, seed=1, length=5000, error=0.002), scope)
     for length, error in ((150, 0.05), (1000, 0.02), (2000, 0.1)):
         assert not picks_wavefronts(simulate("uniform", 100, seed=1, length=length, error=error), scope)
 
 
-@pytest.mark.usefixtures("wide_vectors")
+@pytest.mark.usefixtures("any_vectors")
 def test_what_lanes_or_gates_do_not_suit_goes_to_wavefronts():
     few, noisy = (simulate("uniform", pairs, seed=1, length=500, error=0.1) for pairs in (1, 100))
     assert picks_wavefronts(few, "cigar") and not picks_wavefronts(noisy, "cigar")

@@ -44,8 +44,10 @@ from wfa_kernels.result import NO_SCORE
 
 #: A chunk of fewer pairs would leave lanes empty.
 PAIRS_AT_ONCE = 16
-#: Nanoseconds of a gate on a vector of 512 bits, one word (measured: 30 ns for two antidiagonals of 55 gates).
-_GATE_NS = 0.27
+#: Nanoseconds of a gate on a vector of so many bits, one word. 512: measured on an AMD EPYC of Zen 4, 30 ns for two
+#: antidiagonals of 55 gates. 256: what makes the choice right on one of Zen 3 (docs/notes/cpu-kernels.md). 128: not
+#: measured; as many instructions in as much time.
+_GATE_NS = {512: 0.27, 256: 0.135, 128: 0.135}
 #: A kernel that two threads compiled would be kept alive by one of them only.
 _COMPILING = Lock()
 _SIGNATURE = types.void(*[types.int64] * 7)
@@ -92,7 +94,7 @@ def estimate_of(penalties, rate=-1.0):
 
 def double_step_ns(cell, vector):
     """Nanoseconds of two antidiagonals of one word of a vector."""
-    return _GATE_NS * 2 * len(cell.gates) * 512 / vector
+    return _GATE_NS[vector] * 2 * len(cell.gates)
 
 
 @cache
