@@ -20,6 +20,7 @@ COLLECTED = {
     "race_even": True,
     "race_note": "",
     "slices_note": "",
+    "data_cells": None,
     "stale": False,
     "older_way": False,
     "canary_drift": 0.01,

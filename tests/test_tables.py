@@ -267,6 +267,13 @@ def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
     assert "| 10.1 s ±0 % · pageable 15.2 s ±1.0 % · " in Path(f"{out}.md").read_text()  # both per answered pair
 
 
+def test_a_time_of_pairs_shorter_than_the_others_is_scaled_by_their_cells(make):
+    part = measurement(pairs=20_000, cells=20_000 * 22_500.0, data_cells=50_000 * 90_000.0, median_s=0.5)
+    (cell,) = [r for r in cells(make("thesis_tab1", [part]), source="here", tool="edlib") if r["status"] == "ok"]
+    assert float(cell["time_s"]) == pytest.approx(0.5 * 500 * 4, rel=1e-3)  # 10M pairs, of four times the cells
+    assert float(cell["time_measured_s"]) == 0.5
+
+
 def test_a_tool_that_no_race_has_has_one_line_that_says_so(make):
     recorded = measurement(source="recorded", host="h200", race_id="r2", gpu="Some GPU")
     out = make("thesis_tab1", [measurement(gpu="Some GPU"), recorded])

@@ -11,7 +11,7 @@ from workflow.aligners import ROOT, ToolConfigError
 from workflow.race import planning, samples
 from workflow.race.host import HostError, chosen_id
 from workflow.race.statistics import median_interval
-from workflow.scripts import out_file
+from workflow.scripts import out_file, scaling
 from workflow.scripts.doubts import race_identity, twins_too_noisy
 from workflow.scripts.stale import changed_conditions, current_hashes, is_stale, older_text
 
@@ -27,6 +27,7 @@ _ADDED = pa.schema(
         ("ci_low_s", pa.float64()),
         ("ci_high_s", pa.float64()),
         ("stale", pa.bool_()),  # the tool's sources are no longer the checkout's
+        ("data_cells", pa.float64()),  # of the data set; null where not known
         ("main", pa.bool_()),  # neither a twin nor a smaller subset of the pairs
         ("race_valid", pa.bool_()),
         ("race_even", pa.bool_()),  # its twins were shown to be even; else they were uneven, or too noisy to tell
@@ -68,6 +69,7 @@ def cells_of(path, hashes, slices_s):
         row |= {"rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high}
         rows.append({**row, "stale": is_stale(row, hashes)})
     cells = pd.DataFrame(rows)
+    cells["data_cells"] = float(scaling.data_cells(table, card) or "nan")
     largest = cells.groupby([*CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))

@@ -1,12 +1,12 @@
-"""Speed-ups of our GPU aligners over the CPU tools of one race: ratios of the medians of times per pair.
+"""Speed-ups of our GPU aligners over the CPU tools of one race: ratios of the medians of times per cell.
 
 A GPU's tools race in a block of their own and may take other numbers of pairs than a CPU's: no round of the one belongs
-to a round of the other, as ratios.speedups() needs. Each time is divided by its pairs.
+to a round of the other, as ratios.speedups() needs. Each time is divided by the cells of its pairs.
 """
 
 import numpy as np
 
-from workflow.scripts import doubts, ratios
+from workflow.scripts import doubts, ratios, scaling
 from workflow.scripts.ratios import Speedup
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -53,7 +53,7 @@ def median_ratio_interval(numerators, denominators):
 
 
 def scaled_from_little(speedup):
-    """Ids of the two tools of a ratio, of those whose time per pair is of few answered pairs or of a short call."""
+    """Ids of the two tools of a ratio, of those whose time per cell is of few answered pairs or of a short call."""
     sides = speedup.row, speedup.own
     return [tool_id(row) for row in sides if doubts.few_pairs(row) or doubts.short_call(row)]
 
@@ -72,7 +72,7 @@ def _speedup(rows, own, race, reference):
     for side, samples in (("row", rows), ("own", own)):
         seconds = [row["value_s"] for row in samples if row["value_s"]]
         where[side] = where[side] | {"median_s": float(np.median(seconds))}
-        times.append(np.array(seconds) / where[side]["pairs"])
+        times.append(np.array(seconds) / scaling.work(where[side]))
     median, low, high = median_ratio_interval(*times)
     return Speedup(**where, reason="", median=median, low=low, high=high, rounds=len(times[0]))
 

@@ -14,7 +14,7 @@ SCOPE = "cigar"
 REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 BY_ROUNDS = "Medians of ratios taken round by round, with 95 % intervals"
 BY_MEDIANS = (
-    "Ratios of medians of times per pair, each tool's of the pairs it ran, ours from page-locked memory, with 95 % "
+    "Ratios of medians of times per cell, each tool's of the pairs it ran, ours from page-locked memory, with 95 % "
     "bootstrap intervals: GPU and CPU tools have no rounds in common"
 )
 

@@ -6,6 +6,7 @@ Times are seconds. A cell without a time carries its reason; none is empty.
 from dataclasses import dataclass, field
 
 from workflow import aligners
+from workflow.scripts import scaling
 from workflow.scripts.doubts import (
     answered_pairs,
     few_pairs,
@@ -136,7 +137,8 @@ class Cell:
 
     @property
     def scale(self):
-        return self.column.pairs / self.answered
+        """What the measured time is multiplied by, for as many pairs as the column has of the data set's lengths."""
+        return self.column.pairs / (scaling.mean_pairs(self.record) * self.answered / self.pairs)
 
     @property
     def struck(self):

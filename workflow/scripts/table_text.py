@@ -13,10 +13,11 @@ MEMORY = {
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
-    "pairs (in grey, or in the details) is scaled per answered pair. On a GPU the time is from page-locked memory, and "
-    "below it, marked pageable, from ordinary arrays. Kernels: the rate of the GPU's kernels alone: cells of the "
-    "full matrices, computed or not, over the time during which one of them ran; packing and copies are apart. R is "
-    "the recall as the paper defines it.",
+    "pairs (in grey, or in the details) is scaled by the cells of those that it answered, or by their number where "
+    "the data set's cells are not recorded. On a GPU the time is from page-locked memory, and below it, marked "
+    "pageable, from ordinary arrays. Kernels: the rate of the GPU's kernels alone: cells of the full matrices, "
+    "computed or not, over the time during which one of them ran; packing and copies are apart. R is the recall as "
+    "the paper defines it.",
     "Threads: own thread pool is the library's own threads in one process; the other rows of several threads are as "
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
     "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "

@@ -1,7 +1,7 @@
 """thesis Fig 10: speed-up per data set of reads; a panel for the thesis (from its Tab 9) and one or more for each host.
 
 The thesis shows WFA-GPU over each tool. Where our GPU aligners have raced, a host's panel shows them over each CPU
-tool: ratios of the medians of one race's times per pair, with bootstrap intervals. Elsewhere it shows our CPU kernel
+tool: ratios of the medians of one race's times per cell, with bootstrap intervals. Elsewhere it shows our CPU kernel
 over each tool: medians of ratios taken round by round within one race. Intervals are of 95 %.
 """
 
