@@ -95,6 +95,16 @@ def test_more_letters_are_looked_at_where_the_kernels_are_close(monkeypatch, err
     assert len(looked_at) == times and looked_at == sorted(set(looked_at))
 
 
+@pytest.mark.parametrize(("vector", "error"), [(256, 0.05), (512, 0.08)])
+def test_a_noisy_beginning_of_one_long_clean_pair_does_not_mislead(monkeypatch, vector, error):
+    """Some mapped HiFi reads alone went to bit planes, twice as slow there."""
+    monkeypatch.setattr(affine_bits, "vector_bits", lambda: vector)
+    parts = (simulate("uniform", 1, seed=2, length=length, error=e) for length, e in ((3072, error), (17_000, 0.003)))
+    pattern, text = map(b"".join, zip(*(part.pair(0) for part in parts), strict=True))
+    assert picks_wavefronts(PairBatch.from_strings([pattern], [text]), "score")
+    assert not picks_wavefronts(PairBatch.from_strings([pattern[:3072] * 6], [text[:3072] * 6]), "score")
+
+
 @pytest.mark.usefixtures("any_vectors")
 def test_no_sample_of_many_long_pairs_misleads():
     pairs = simulate("uniform", 600, seed=5, length=10_000, error=0.02)

@@ -25,8 +25,9 @@ _FEW_LETTERS, _SET_UP_NS = 3000, 80_000.0
 _LARGEST = 64
 #: Letters of patterns that are looked at, about so many at the beginning of each of some pairs.
 _LOOKED_AT, _OF_EACH = 3072, 192
-#: Where the two kernels' times differ by less than a factor, a part of all letters is looked at, up to a most.
-_CLOSE, _PART, _MOST_LOOKED_AT = 2.0, 64, 24576
+#: Where the two kernels' times differ by less than a factor, more letters are looked at, up to a most: one for so many
+#: nanoseconds of the shorter time. That is a twentieth of it, as a letter takes 1 (clean reads) to 18 (CLR), mostly 4.
+_CLOSE, _NS_A_LETTER, _MOST_LOOKED_AT = 2.0, 80, 24576
 #: Letters of a word, and from one to the next; places that a word may have moved since the one before, and by how many
 #: more at most where several were not found.
 _WORD, _STRIDE, _MOVED, _FURTHEST = 8, 12, 8, 512
@@ -59,7 +60,7 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
     if letters < _FEW_LETTERS or max(penalties.triple) // gcd(*penalties.triple) > _LARGEST:
         return wavefronts
     rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, _LOOKED_AT)
-    closer = min(letters // 2 // _PART, _MOST_LOOKED_AT)
+    closer = min(letters // 2, int(min(by_wavefronts, by_bits) / _NS_A_LETTER), _MOST_LOOKED_AT)
     if closer > _LOOKED_AT and max(by_wavefronts, by_bits) < _CLOSE * min(by_wavefronts, by_bits):
         rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, closer)
     if by_wavefronts < by_bits + _SET_UP_NS:
