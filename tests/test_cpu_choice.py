@@ -129,6 +129,22 @@ def test_one_noisy_pair_leaves_lanes_empty():
     assert edit.choose(pairs[:1], Edit(), "score") is edit_groups
 
 
+@pytest.mark.parametrize(("longer", "score"), [(0, 150), (10, 160), (100, 172.5), (500, 500), (1000, 1000)])
+def test_letters_that_one_sequence_has_more_are_in_the_score_told_and_not_added_to_all_of_it(longer, score):
+    """Of CLR reads a tenth is inserted: bands were half as wide again as they had to be."""
+    offsets = np.array([0, 1000, 2000]), np.array([0, 1000 + longer, 2000 + 2 * longer])
+    assert longer + 1000 * choice._beside_gaps(*offsets, 0.15, 1) == pytest.approx(score)
+
+
+def test_bit_planes_are_told_what_pairs_cost_besides_their_unlike_lengths():
+    random = np.random.default_rng(6)
+    texts = [letters(random, b"ACGT", 2000) for _ in range(64)]
+    patterns = [b"".join(text[at : at + 10] + b"A" for at in range(0, 2000, 10)) for text in texts]
+    pairs = PairBatch.from_strings(patterns, texts)
+    told = edit.choose(pairs, Edit(), "score").align_range.keywords["estimate"][RATE]
+    assert told < choice._predicted(pairs, Edit(), "score", edit.TIMES, 24576)[0] - 0.05
+
+
 def test_ranges_of_a_batch_tell_each_other_what_pairs_cost():
     pairs = simulate("uniform", 64, seed=1, length=1000, error=0.1)
     kernel = edit.choose(pairs, Edit(), "score")

@@ -35,6 +35,8 @@ _WORD, _STRIDE, _MOVED, _FURTHEST = 8, 12, 8, 512
 _FAR, _LONG_WORD, _NOWHERE = 64, 12, 1 << 30
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256
+#: A score told, times this, is room enough for it: what is told holds the letters that one sequence has more, too.
+_LEEWAY = 1.15
 #: Least diagonals of a band, and what a band of several words costs more.
 _LEAST_BAND, _ONE_WORD, _SEVERAL_WORDS = 32, 128, 1.15
 
@@ -65,7 +67,8 @@ def pick(pairs, penalties, scope, wavefronts, times, modelled):
         rate, by_wavefronts, by_bits = _predicted(pairs, penalties, scope, times, closer)
     if by_wavefronts < by_bits + _SET_UP_NS:
         return wavefronts
-    estimate = affine_bits.estimate_of(penalties, rate)
+    extend = make_cell(*penalties.triple).triple[2]
+    estimate = affine_bits.estimate_of(penalties, _beside_gaps(pairs.pattern_offsets, pairs.text_offsets, rate, extend))
     align = partial(affine_bits.align_range, modelled=modelled, estimate=estimate, rest=wavefronts)
     return SimpleNamespace(align_range=align, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
 
@@ -163,6 +166,24 @@ def _moved_by(pattern, text, pair, at, shift, reach):
     return _NOWHERE
 
 
+@helper
+def _guess(score, gap):
+    """The score that a pair's band has room for, of the one told and of what unlike lengths cost at least."""
+    return min(score + gap, max(_LEEWAY * score, gap))
+
+
+@njit(nogil=True, cache=True)
+def _beside_gaps(pattern_offsets, text_offsets, rate, gap_extend):
+    """Score a letter besides that of unlike lengths, by _guess(); of a large batch by every so many of its pairs."""
+    beside, letters = 0.0, 0.0
+    pairs = len(pattern_offsets) - 1
+    for i in range(0, pairs, max(1, pairs // _MEASURED)):
+        m = float(pattern_offsets[i + 1] - pattern_offsets[i])
+        gap = abs(float(text_offsets[i + 1] - text_offsets[i]) - m) * gap_extend
+        beside, letters = beside + _guess(rate * m, gap) - gap, letters + m
+    return beside / max(letters, 1.0)
+
+
 @njit(nogil=True, cache=True)
 def _sums(pattern_offsets, text_offsets, rate, gap_extend, cell_ns, wavefronts, bits):
     """(nanoseconds by wavefronts, by bit planes) of all pairs; of a large batch by every so many of them."""
@@ -173,7 +194,7 @@ def _sums(pattern_offsets, text_offsets, rate, gap_extend, cell_ns, wavefronts, 
         m = float(pattern_offsets[i + 1] - pattern_offsets[i])
         n = float(text_offsets[i + 1] - text_offsets[i])
         score = rate * m
-        band = max(score / gap_extend + abs(n - m), _LEAST_BAND)
+        band = max(_guess(score, abs(n - m) * gap_extend) / gap_extend, _LEAST_BAND)
         cells = (m + n) / 2 * band * cell_ns * (_SEVERAL_WORDS if band > _ONE_WORD else 1.0)
         by_wavefronts += wavefronts[0] * score * score + wavefronts[1] * score + wavefronts[2] * (m + n) + wavefronts[3]
         by_bits += bits[0] * cells + bits[1] * score + bits[2] * (m + n) + bits[3]
