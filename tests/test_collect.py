@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from tests.synthetic import CURRENT, race_rows
@@ -159,6 +160,18 @@ def test_without_a_race_the_ledger_is_empty():
 def test_a_reason_of_several_lines_is_one(tmp_path):
     write_race(tmp_path, "thesis_tab1", changes={"status": "crashed", "reason": "RuntimeError: a\n  b\n"})
     assert set(collect(tmp_path, tmp_path / "none")["reason"]) == {"RuntimeError: a b"}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "card", "told"),
+    [(50_000, {}, 50_000 * 22_500.0), (20_000, {"data": {"cells": 7.0}}, 7.0), (20_000, {}, None)],
+)
+def test_the_cells_of_a_data_set_are_collected_and_null_where_not_known(tmp_path, pairs, card, told):
+    write_race(tmp_path, "thesis_tab1", changes={"pairs": pairs, "cells": pairs * 22_500.0}, **card)
+    out = tmp_path / "collected.parquet"
+    done = run("workflow.scripts.collect", "--samples", tmp_path, "--recorded", tmp_path / "none", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(out)["data_cells"].to_pylist() == [told] * 2
 
 
 def test_no_races_have_every_column(tmp_path):

@@ -32,7 +32,7 @@ def picks_wavefronts(pairs, scope, penalties=USUAL):
 @pytest.mark.parametrize(("count", "length"), [(200, 400), (1, 10_000)])
 def test_the_error_rate_is_told_from_words(count, length, error):
     pairs = simulate("uniform", count, seed=3, length=length, error=error)
-    assert sum(choice.error_rate(*read_only_arrays(pairs))) == pytest.approx(error, rel=0.5, abs=0.003)
+    assert sum(choice.error_rate(*read_only_arrays(pairs))[:2]) == pytest.approx(error, rel=0.5, abs=0.003)
 
 
 def test_words_of_a_long_pair_are_looked_for_where_the_last_one_was():
@@ -49,7 +49,7 @@ def test_one_gap_is_few_errors_behind_which_words_are_found_again(gap, at, swapp
     random = np.random.default_rng(2)
     text = letters(random, b"ACGT", 5000)
     pair = (text[:at] + text[at + gap :], text)[:: -1 if swapped else 1]
-    errors, further = choice.error_rate(*read_only_arrays(PairBatch.from_strings(*([one] for one in pair))))
+    errors, further, _ = choice.error_rate(*read_only_arrays(PairBatch.from_strings(*([one] for one in pair))))
     assert errors < 0.005 and further < 0.005
 
 
@@ -61,7 +61,7 @@ def test_noisy_long_reads_that_drift_are_told_by_their_gaps(longer):
     text, places = letters(random, b"ACGT", 6000), np.sort(random.choice(6000, 6000 // (10 * longer), replace=False))
     pieces = [text[a:b] for a, b in zip([0, *places], [*places, 6000], strict=True)]
     pattern = pieces[0] + b"".join(letters(random, b"ACGT", longer) + piece for piece in pieces[1:])
-    errors, further = choice.error_rate(*read_only_arrays(PairBatch.from_strings([pattern], [text])))
+    errors, further, _ = choice.error_rate(*read_only_arrays(PairBatch.from_strings([pattern], [text])))
     assert errors == pytest.approx(0.1 / longer, rel=0.4)
     assert errors + further == pytest.approx(0.1, rel=0.6)
 
@@ -76,12 +76,12 @@ def test_a_batch_is_set_up_for_bit_planes_where_that_pays():
 @pytest.mark.usefixtures("any_vectors")
 def test_a_large_batch_of_which_some_pairs_are_looked_at_counts_as_a_whole(scope, error):
     pairs = simulate("uniform", 5000, seed=1, length=150, error=error)
-    rate, _ = choice.error_rate(*read_only_arrays(pairs))
-    by_wavefronts, by_bits = choice.predicted_ns(pairs, Edit(), rate, scope, edit.TIMES)
+    rate, *_ = choice.error_rate(*read_only_arrays(pairs))
+    by_wavefronts, by_bits, _ = choice.predicted_ns(pairs, Edit(), rate, 0, scope, edit.TIMES)
     gained = by_wavefronts - by_bits
     assert gained > choice._SET_UP_NS > gained * choice._MEASURED / 5000  # those looked at would not pay for the set-up
     assert edit.choose(pairs, Edit(), scope).align_range is not edit_groups.align_range
-    one = choice.predicted_ns(pairs[:250], Edit(), rate, scope, edit.TIMES)
+    one = choice.predicted_ns(pairs[:250], Edit(), rate, 0, scope, edit.TIMES)[:2]
     assert (by_wavefronts, by_bits) == pytest.approx([20 * part for part in one], rel=0.05)
 
 
@@ -129,20 +129,34 @@ def test_one_noisy_pair_leaves_lanes_empty():
     assert edit.choose(pairs[:1], Edit(), "score") is edit_groups
 
 
-@pytest.mark.parametrize(("longer", "score"), [(0, 150), (10, 160), (100, 172.5), (500, 500), (1000, 1000)])
-def test_letters_that_one_sequence_has_more_are_in_the_score_told_and_not_added_to_all_of_it(longer, score):
-    """Of CLR reads a tenth is inserted: bands were half as wide again as they had to be."""
-    offsets = np.array([0, 1000, 2000]), np.array([0, 1000 + longer, 2000 + 2 * longer])
-    assert longer + 1000 * choice._beside_gaps(*offsets, 0.15, 1) == pytest.approx(score)
+@pytest.mark.parametrize(
+    ("longer", "drift", "score"),
+    [(0, 0, 150), (10, 0, 160), (10, 0.1, 160), (100, 0, 250), (100, 0.01, 250), (100, 0.1, 172.5), (300, 0.05, 372.5)],
+)
+def test_letters_by_which_a_sequence_drifts_are_in_the_score_told_and_not_added_to_all_of_it(longer, drift, score):
+    """Of CLR reads a tenth is inserted: bands were half as wide again as they had to be. One long gap is not drift."""
+    pairs = PairBatch.from_strings(["A" * 1000] * 2, ["A" * (1000 + longer)] * 2)
+    beside = choice.predicted_ns(pairs, Edit(), 0.15, drift, "score", edit.TIMES)[2]
+    assert longer + 1000 * beside == pytest.approx(score)
 
 
-def test_bit_planes_are_told_what_pairs_cost_besides_their_unlike_lengths():
+def told_beside(pairs):
+    return edit.choose(pairs, Edit(), "score").align_range.keywords["estimate"][RATE]
+
+
+@pytest.mark.usefixtures("any_vectors")
+def test_bit_planes_are_told_what_pairs_cost_besides_unlike_lengths_that_are_no_long_gap():
     random = np.random.default_rng(6)
     texts = [letters(random, b"ACGT", 2000) for _ in range(64)]
-    patterns = [b"".join(text[at : at + 10] + b"A" for at in range(0, 2000, 10)) for text in texts]
-    pairs = PairBatch.from_strings(patterns, texts)
-    told = edit.choose(pairs, Edit(), "score").align_range.keywords["estimate"][RATE]
-    assert told < choice._predicted(pairs, Edit(), "score", edit.TIMES, 24576)[0] - 0.05
+    drifting = [b"".join(text[at : at + 10] + b"A" for at in range(0, 2000, 10)) for text in texts]
+    errors, further, drift = choice.error_rate(*read_only_arrays(PairBatch.from_strings(drifting, texts)))
+    assert drift == pytest.approx(0.1, rel=0.3)
+    told = 1.15 * (errors + further) - 200 / 2200
+    assert told_beside(PairBatch.from_strings(drifting, texts)) == pytest.approx(told, rel=0.1)
+    noisy = simulate("uniform", 64, seed=1, length=2000, error=0.1)
+    patterns, texts = zip(*(noisy.pair(i) for i in range(64)), strict=True)
+    longer = PairBatch.from_strings([pattern + letters(random, b"ACGT", 300) for pattern in patterns], texts)
+    assert told_beside(longer) == pytest.approx(told_beside(noisy), rel=0.2)
 
 
 def test_ranges_of_a_batch_tell_each_other_what_pairs_cost():

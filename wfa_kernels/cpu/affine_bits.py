@@ -86,7 +86,8 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, modelled=Fal
 def estimate_of(penalties, rate=-1.0):
     """float64[3], what pairs are likely to cost before any is aligned (see bit_plan), for align_range to amend.
 
-    rate: score, in units of the penalties' common divisor, for each letter that is expected; below 0: not known.
+    rate: score, in units of the penalties' common divisor, for each letter that is expected, besides that of unlike
+    lengths; below 0: not known.
     Threads may share an estimate: whatever they find there, a score is proven.
     """
     return fresh_estimate(*make_cell(*penalties.triple).triple, rate)

@@ -10,7 +10,7 @@ def data_card(pairs):
     """
     note = pairs.metadata
     card = {"model": note.get("model", ""), "source": note.get("source", ""), "pairs": len(pairs)}
-    card |= {"cells": float(pairs.cells)}
+    card["cells"] = float(pairs.cells)
     for name, lengths in (("text", pairs.text_lengths), ("pattern", pairs.pattern_lengths)):
         card |= {f"{name}_min_bp": int(lengths.min()), f"{name}_mean_bp": float(lengths.mean())}
         card[f"{name}_max_bp"] = int(lengths.max())

@@ -69,7 +69,7 @@ def cells_of(path, hashes, slices_s):
         row |= {"rounds": len(times), "median_s": median, "ci_low_s": low, "ci_high_s": high}
         rows.append({**row, "stale": is_stale(row, hashes)})
     cells = pd.DataFrame(rows)
-    cells["data_cells"] = float(scaling.data_cells(table, card) or "nan")
+    cells["data_cells"] = pd.Series([scaling.data_cells(table, card)] * len(cells), dtype="float64")
     largest = cells.groupby([*CELL[:-1]], dropna=False)["pairs"].transform("max")
     cells["main"] = ~cells["twin"] & (cells["pairs"] == largest)
     cells["race_valid"] = bool(card.get("valid", True))

@@ -48,7 +48,7 @@ class Panel:
         return [tool for tool in (*gpu_ratios.REFERENCES, *ratios.REFERENCES) if tool in compared]
 
     def faint(self, speedup):
-        """The ratio is of a time per pair of few pairs or of a short call. On a CPU both sides ran the same pairs."""
+        """The ratio is of a time per cell of few pairs or of a short call. On a CPU both sides ran the same pairs."""
         return self.on_gpu and bool(gpu_ratios.scaled_from_little(speedup))
 
 

@@ -13,8 +13,8 @@ MEMORY = {
 
 HOW_TO_READ = (
     "Times are medians for the paper's count of pairs, ± the larger side of the 95 % interval; a tool that ran n of N "
-    "pairs (in grey, or in the details) is scaled by the cells of those that it answered, or by their number where "
-    "the data set's cells are not recorded. On a GPU the time is from page-locked memory, and below it, marked "
+    "pairs (in grey, or in the details) is scaled by their cells, or by their number where the data set's are not "
+    "recorded, less the share that it refused. On a GPU the time is from page-locked memory, and below it, marked "
     "pageable, from ordinary arrays. Kernels: the rate of the GPU's kernels alone: cells of the full matrices, "
     "computed or not, over the time during which one of them ran; packing and copies are apart. R is the recall as "
     "the paper defines it.",
