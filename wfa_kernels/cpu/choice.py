@@ -36,7 +36,7 @@ _FAR, _LONG_WORD, _NOWHERE = 64, 12, 1 << 30
 #: Pairs whose lengths are looked at, about.
 _MEASURED = 256
 #: A score told, times this, is room enough for it. It holds letters by which a sequence drifts, up to so many times as
-#: many as are told: of mapped CLR reads 0.6 in the middle, 0.4 in one of ten.
+#: many as are told: of mapped CLR reads 0.7 of them in the middle, 0.4 in one of ten.
 _LEEWAY, _DRIFTS = 1.15, 2.0
 #: Least diagonals of a band, and what a band of several words costs more.
 _LEAST_BAND, _ONE_WORD, _SEVERAL_WORDS = 32, 128, 1.15
