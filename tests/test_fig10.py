@@ -383,8 +383,8 @@ def test_many_data_sets_have_axes_for_simulated_and_for_real_ones_on_one_scale(r
 
 def test_fig10_of_recorded_gpu_races_is_their_medians():
     """Every marker of the recorded host with a GPU, against the samples by plain statistics."""
-    files = sorted((ROOT / "results/recorded/nvidia-h200-intel-xeon-16c/lite/thesis_tab9").glob("*.parquet"))
-    races = {race.dataset: race for race in ratios.read(files)}
+    files = sorted((ROOT / "results/recorded/nvidia-h200-intel-xeon-16c").glob("*/thesis_tab9/*.parquet"))
+    races = {race.dataset: race for race in ratios.shown(ratios.read(files))}
     (panel,) = speedup_panels.panels(list(races.values()))
     assert panel.on_gpu and panel.references == list(gpu_ratios.REFERENCES)
 
