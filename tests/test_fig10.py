@@ -337,6 +337,16 @@ def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
     check_text(figure)
 
 
+def test_many_faint_markers_are_counted(read):
+    names = [f"real_{letter}" for letter in "abcdefghijklm"]
+    races = [read(EDLIB + gpu_rows("fast", 5, [0.01] * 3), dataset=name) for name in names]
+    told = speedup_panels.notes(speedup_panels.panels(races)[0], {}, dict.fromkeys(names, "nanopore"))
+    rule = "Faint, from under 30 pairs, on a GPU 2000 or 10 ms: "
+    assert f"{rule}13 of 13 ratios; the table has the pairs of each time" in told
+    told = speedup_panels.notes(speedup_panels.panels(races[1:])[0], {}, dict.fromkeys(names, "nanopore"))
+    assert any(note.startswith(f"{rule}wavebench, fast design (GPU) on") for note in told)
+
+
 def test_names_of_data_sets_that_would_touch_are_slanted():
     real = ["Illumina\n150\nreal 1", "Illumina\n150\nreal 2", "PacBio\nHiFi\nreal"]
     real += ["Nanopore\nreal 1\n", "Nanopore\nreal 2\n", "PacBio\nCLR\nreal"]

@@ -11,6 +11,8 @@ from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPE = "cigar"
+#: Faint markers that are named; of more their names would be a third of the picture.
+MOST_NAMED = 12
 REFUSED_SHARE = re.compile(r"refused [0-9.]+ %")
 BY_ROUNDS = "Medians of ratios taken round by round, with 95 % intervals"
 BY_MEDIANS = (
@@ -152,6 +154,9 @@ def _few(panel, shown, real):
     faint = [s for s in panel.speedups if s.median is not None and panel.faint(s)]
     few = [(tool, s.dataset) for s in faint for tool in gpu_ratios.scaled_from_little(s)]
     told = f"Faint, from under {FEW_PAIRS} pairs, on a GPU {FEW_PAIRS_GPU} or {1000 * SHORT_S:.0f} ms"
+    if len(faint) > MOST_NAMED:
+        ratios_there_are = sum(s.median is not None for s in panel.speedups)
+        return [f"{told}: {len(faint)} of {ratios_there_are} ratios; the table has the pairs of each time"]
     return [f"{told}: {_tools_where(few, shown, real)}"] if few else []
 
 
