@@ -70,6 +70,13 @@ def test_a_size_that_takes_far_longer_than_a_slice_is_run_once():
     assert calibrate(lambda n, _: 9 if n > 16 else 0.1) == ([1, 4, 16, 64], 16)
 
 
+@pytest.mark.parametrize(("seconds", "untimed_s", "tried"), [(2.1, 2.5, 1), (1.9, 2.5, 2), (2.1, 0, 2), (2.1, 4, 2)])
+def test_a_size_that_takes_a_second_more_than_a_slice_behind_an_untimed_run_is_run_once(seconds, untimed_s, tried):
+    """But where the untimed run took so much longer that something was compiled in it."""
+    found = calibrate(lambda n, _: seconds if n > 16 else 0.1, lambda n, _: untimed_s if n > 16 else 0)
+    assert found == ([1, 4, 16, *[64] * tried], 16)
+
+
 def test_a_tool_that_compiles_for_a_size_is_timed_again():
     assert calibrate(lambda n, time: 3 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
     assert calibrate(lambda n, time: 0.9 if n < 20 and time == 1 else n / 5000) == ([1, 1, 4096], 4096)
@@ -243,7 +250,7 @@ def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_lo
     """Ten mapped reads, the sixth of 3000 letters, the others of 100: 9 million cells for one of 8 processes."""
     reads = ["A" * (3000 if number == 5 else 100) for number in range(40)]
     race = object.__new__(one_race.Race)
-    race.pairs, race.alone, asked = PairBatch.from_strings(reads, reads), {}, []
+    race.pairs, race.sizes, asked = PairBatch.from_strings(reads, reads), {}, []
     race.work = {n: race.pairs[:n].cells for n in (1, 3, 10, 40)}
     race.conductor = SimpleNamespace(say=lambda line: None)
 

@@ -50,7 +50,8 @@ class Adapter:
     content keys its samples (its own file is always among them). held_bytes_a_base, held_bytes_a_pair: what a prepared
     cell holds, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error, its answers
     included: 11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
-    process: a name; tools of one name run in one process, where they may hold data together.
+    process: a name; tools of one name run in one process, where they may hold data together. sized_as: id of a tool
+    that does the same work, of which this one takes as many pairs where that one has found its number, or None.
     """
 
     tool = ""
@@ -63,6 +64,7 @@ class Adapter:
     threads = 1
     held_bytes_a_base, held_bytes_a_pair = 10, 500
     shared_bytes_a_base = 0
+    sized_as: str | None = None
     sources: tuple[str, ...] = ()
 
     @property

@@ -15,9 +15,9 @@ from workflow.race.team import Worker, WorkerFailed
 
 #: Seconds of a phase that is told of when it ends.
 LONG_S = 30
-#: What a race's seconds are counted as, by what a worker is asked; else as "questions".
+#: What a race's seconds are counted as, by what a worker is asked besides runs; else as "questions".
 _PARTS = dict.fromkeys(("open", "prepare", "drop", "forget", "release", "clear"), "preparing")
-_PARTS |= {"run": "running", "outcome": "hashing", "verify": "verification", "warm_up": "first calls"}
+_PARTS |= {"outcome": "hashing", "verify": "verification", "warm_up": "first calls"}
 
 
 class Conductor:
@@ -125,10 +125,11 @@ class Conductor:
                 with contextlib.suppress(WorkerFailed):  # it has died, and what it held with it
                     self._asked(worker, PATIENCE_S, "clear")
 
-    def run(self, key, path):
-        """Seconds of one run of a cell that is ready."""
-        processes = self._processes(key.tool, key.threads)
-        return self.ask(key, path, "run", key.name, processes, timeout_s=self.plan.timeout_seconds)
+    def run(self, key, path, counted_as="timed runs"):
+        """Seconds of one run of a cell that is ready. counted_as: what the race spends them on."""
+        worker, processes = self._worker(key, path), self._processes(key.tool, key.threads)
+        with self.watch.of(counted_as):
+            return worker.ask(self.plan.timeout_seconds, "run", key.name, processes)
 
     def _asked(self, worker, timeout_s, method, *arguments):
         """A worker's answer, its seconds counted."""

@@ -54,7 +54,7 @@ class Race:
         self.work = {n: self.pairs[:n].cells + n for n in subset_sizes(len(self.pairs))}
         self.exact, self.confirmed = {}, {}
         self.records, self.slices_s = None, {}
-        self.alone = {}  # {(tool, scope): {pairs: slices.Run} of one thread}
+        self.sizes = {}  # {(tool, scope, threads): what _calibrate() gave}
         self.began, self.pace = time.monotonic(), {}
 
     def run(self, least, most):
@@ -218,7 +218,8 @@ class Race:
         if reason:
             return {}, Record(status="unsupported", reason=reason)
         try:
-            runs, why_fewer = self._calibrate(tool, scope, threads, self._slice_s(tool, slices_s))
+            alike = self.sizes.get((conductor.adapters[tool].sized_as, scope, threads))
+            runs, why_fewer = alike or self._calibrate(tool, scope, threads, self._slice_s(tool, slices_s))
             return runs, Record(reason=why_fewer)
         except WorkerFailed as failure:
             conductor.say(f"  {tool} {scope}: {failure}")
@@ -243,10 +244,9 @@ class Race:
                 failed[n] = f"on {n} pairs: {failure}"
                 self.conductor.say(f"  {tool} {scope}, {failed[n]}; it runs fewer")
 
-        runs = slices.calibrated(work, slice_s, run)
-        if threads == 1 and not failed:
-            self.alone[tool, scope] = runs
-        return runs, failed[min(failed)] if failed else ""
+        found = slices.calibrated(work, slice_s, run), failed[min(failed)] if failed else ""
+        self.sizes[tool, scope, threads] = found
+        return found
 
     def _foretold_s(self, tool, scope, threads, n):
         """Seconds that the process with the most cells takes, by what one thread alone took for its most pairs; 0 where
@@ -255,9 +255,9 @@ class Race:
         Ten mapped reads may hold one of 30,000 letters and 37 one of 54,000, with which each tool took a race on 16
         cores seconds in every round.
         """
-        alone = self.alone.get((tool, scope), {})
+        alone, failed = self.sizes.get((tool, scope, 1), ({}, ""))
         most = max(alone, default=0)
-        if not most or alone[most].run_s < TELLING_S:
+        if not most or failed or alone[most].run_s < TELLING_S:
             return 0
         cells = max(self.pairs[start:stop].cells for start, stop in shard_bounds(self.pairs[:n], threads))
         return cells / self.work[most] * alone[most].run_s
@@ -320,11 +320,12 @@ class Race:
         return all(statistics.relative_half_width(t) <= ENOUGH for t in times)
 
     def _sample(self, key, record):
-        first = not record.times
         try:
-            if first and record.base_rss_bytes is None:  # when raced once more the tool holds what its runs have left
+            if record.base_rss_bytes is None:  # when raced once more the tool holds what its runs have left
                 self._measure_memory(key, record)
-            took = self._warm(key)
+                took = self._timed(key)
+            else:
+                took = self._warm(key)
             produced = self._ask(key, "outcome", key.name)
             if produced != record.output_hash:
                 self._verify(key, record)
@@ -340,11 +341,11 @@ class Race:
             record.status, record.reason = failure.status, failure.reason
 
     def _measure_memory(self, key, record):
-        """By a run that is not timed: it takes memory anew that was given back to the system, page by page."""
+        """By an untimed run: it takes memory anew that was given back to the system, page by page."""
         self._prepare(key)
         self._ask(key, "peak_memory", key.name, True)  # what it gives back is not held by the process
         record.base_rss_bytes = self._ask(key, "peak_rss_bytes", True)
-        self._timed(key)
+        self._untimed(key)
         record.peak_rss_bytes = self._ask(key, "peak_rss_bytes", False)
         record.peak_memory = self._ask(key, "peak_memory", key.name, False)
 
@@ -364,12 +365,19 @@ class Race:
 
     def _warm(self, key):
         """Seconds of one run; on a GPU, or where it is short, of the second of two: what is cold is not slow."""
+        if self._device(key) == "cuda":
+            self._untimed(key)
+            return self._timed(key)
         took = self._timed(key)
-        return self._timed(key) if self._device(key) == "cuda" or took < COLD_S else took
+        return self._timed(key) if took < COLD_S else took
 
     def _timed(self, key):
         self._prepare(key)
         return self.conductor.run(key, self.path)
+
+    def _untimed(self, key):
+        self._prepare(key)
+        self.conductor.run(key, self.path, "untimed runs")
 
     def _prepare(self, key):
         self.conductor.prepare(key, self.path, self.pairs)

@@ -9,6 +9,8 @@ import numpy as np
 COMPILED_S = 1
 #: Slices that a run takes, from which on no pause of a host explains that it does not fit.
 SLOW_SLICES = 8
+#: Seconds that one takes longer than its slice, behind an untimed one, from which on no pause explains it either.
+PAUSE_S = 1
 #: A round's seconds over (cells x slice), as seen: a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
 PACE = 0.9
 
@@ -61,7 +63,8 @@ def calibrated(work, slice_s, run):
 
     def tells_all(found):
         most = at == len(sizes) - 1 and found.run_s <= slice_s
-        far_over = found.run_s > SLOW_SLICES * slice_s
+        warm = found.all_s > found.run_s
+        far_over = found.run_s > SLOW_SLICES * slice_s or (warm and found.run_s > slice_s + PAUSE_S)
         return (most or far_over) and not found.compiled and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
