@@ -54,7 +54,7 @@ def test_what_a_call_costs_besides_does_not_keep_a_cell_at_few_pairs():
 
 
 def test_a_size_that_takes_longer_than_in_proportion_is_left_for_the_next_lower_ones():
-    assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 64, 64, 16, 16], 16)
+    assert calibrate(lambda n, _: n * n / 1000) == ([1, 256, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None if n > 60 else n / 3000) == ([1, 1024, 256, 64, 16, 16], 16)
     assert calibrate(lambda n, _: None) == ([1], None)
 
@@ -66,19 +66,21 @@ def test_pairs_that_are_longer_than_those_before_them_are_not_tried_for_their_nu
     assert calibrate(lambda n, _: longer[n] / 5000, work=longer) == ([1, 256, 256], 256)
 
 
-def test_a_size_that_takes_far_longer_than_a_slice_is_run_once():
-    assert calibrate(lambda n, _: 9 if n > 16 else 0.1) == ([1, 4, 16, 64], 16)
-
-
-@pytest.mark.parametrize(("seconds", "untimed_s", "tried"), [(2.1, 2.5, 1), (1.9, 2.5, 2), (2.1, 0, 2), (2.1, 4, 2)])
-def test_a_size_that_takes_a_second_more_than_a_slice_behind_an_untimed_run_is_run_once(seconds, untimed_s, tried):
-    """But where the untimed run took so much longer that something was compiled in it."""
+@pytest.mark.parametrize(("seconds", "untimed_s", "tried"), [(2.1, 0, 1), (2.1, 2.5, 1), (1.9, 0, 2), (2.1, 4, 2)])
+def test_a_size_that_takes_far_longer_than_a_slice_is_run_once(seconds, untimed_s, tried):
+    """A second longer; but where the untimed run took so much more that something was compiled in it."""
     found = calibrate(lambda n, _: seconds if n > 16 else 0.1, lambda n, _: untimed_s if n > 16 else 0)
     assert found == ([1, 4, 16, *[64] * tried], 16)
 
 
-def test_a_tool_that_compiles_for_a_size_is_timed_again():
-    assert calibrate(lambda n, time: 3 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
+def test_of_short_slices_eight_are_far_longer():
+    asked = []
+    calibrated(SAME, 0.1, lambda n: asked.append(n) or (Run(0.9, 0.9, 0) if n > 16 else Run(0.01, 0.01, 0)))
+    assert asked == [1, 4, 16, 64]
+
+
+def test_a_size_that_takes_longer_the_first_time_is_timed_again():
+    assert calibrate(lambda n, time: 1.9 if n == 64 and time == 1 else n / 100) == ([1, 64, 64], 64)
     assert calibrate(lambda n, time: 0.9 if n < 20 and time == 1 else n / 5000) == ([1, 1, 4096], 4096)
 
 

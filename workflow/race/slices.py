@@ -7,10 +7,9 @@ import numpy as np
 #: Seconds that the untimed call of a run takes longer than the timed one, above which something was compiled in it, or
 #: very much memory taken.
 COMPILED_S = 1
-#: Slices that a run takes, from which on no pause of a host explains that it does not fit.
-SLOW_SLICES = 8
-#: Seconds that one takes longer than its slice, behind an untimed one, from which on no pause explains it either.
-PAUSE_S = 1
+#: Slices that a run takes, and seconds that it takes longer than one: from either on no pause of a host explains that
+#: it does not fit.
+SLOW_SLICES, PAUSE_S = 8, 1
 #: A round's seconds over (cells x slice), as seen: a cell takes 1/4 to 1 of its slice; preparing and hashing add to it.
 PACE = 0.9
 
@@ -63,8 +62,7 @@ def calibrated(work, slice_s, run):
 
     def tells_all(found):
         most = at == len(sizes) - 1 and found.run_s <= slice_s
-        warm = found.all_s > found.run_s
-        far_over = found.run_s > SLOW_SLICES * slice_s or (warm and found.run_s > slice_s + PAUSE_S)
+        far_over = found.run_s > min(SLOW_SLICES * slice_s, slice_s + PAUSE_S)
         return (most or far_over) and not found.compiled and found.all_s <= 2 * found.run_s + COMPILED_S
 
     while fitting < at < over:
