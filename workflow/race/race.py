@@ -321,7 +321,7 @@ class Race:
 
     def _sample(self, key, record):
         try:
-            if record.base_rss_bytes is None:  # when raced once more the tool holds what its runs have left
+            if not record.output_hash:  # its first: raced once more, the tool holds what its runs have left
                 self._measure_memory(key, record)
                 took = self._timed(key)
             else:
