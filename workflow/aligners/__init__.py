@@ -50,8 +50,7 @@ class Adapter:
     content keys its samples (its own file is always among them). held_bytes_a_base, held_bytes_a_pair: what a prepared
     cell holds, by estimate; here those of the greediest, measured at 150 and 1000 bp and 10 % error, its answers
     included: 11 and 10 bytes a base in all. shared_bytes_a_base: what the cells of a process hold together besides.
-    process: a name; tools of one name run in one process, where they may hold data together. sized_as: id of a tool
-    that does the same work, of which this one takes as many pairs where that one has found its number, or None.
+    process: a name; tools of one name run in one process, where they may hold data together.
     """
 
     tool = ""
@@ -64,7 +63,6 @@ class Adapter:
     threads = 1
     held_bytes_a_base, held_bytes_a_pair = 10, 500
     shared_bytes_a_base = 0
-    sized_as: str | None = None
     sources: tuple[str, ...] = ()
 
     @property
@@ -76,6 +74,13 @@ class Adapter:
     def id(self):
         """``tool`` or ``tool:variant``, as experiments name it."""
         return f"{self.tool}:{self.variant}" if self.variant else self.tool
+
+    @property
+    def sized_as(self):
+        """Of a tool ``...@pageable`` the id of the one that does the same work from page-locked memory, else None: it
+        takes as many pairs, as the two times stand side by side."""
+        name, _, source = self.id.partition("@")
+        return name if source == "pageable" else None
 
     def version(self) -> str:
         """Version of the installed tool. Raises ToolMissing with the reason."""

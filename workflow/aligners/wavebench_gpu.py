@@ -1,9 +1,5 @@
 """This project's own GPU kernels: two designs for each kind of penalties, from several kinds of memory."""
 
-from dataclasses import replace
-
-import numpy as np
-
 import wfa_kernels
 from wfa_kernels import Affine, Edit, PaperDesign
 from workflow.aligners import ROOT, Adapter, ToolMissing
@@ -42,33 +38,23 @@ class Brought:
         self._held = {}  # {source: (pairs, the same where they shall lie)}
 
     def take(self, pairs, source):
-        """The pairs where they shall lie; those of a cell before where it had the same ones, or more."""
+        """The pairs where they shall lie; those of a cell before where it had the same ones."""
         if source not in _BRING:
             return pairs
         held, there = self._held.get(source, (None, None))
         alike = held is not None and _starts(pairs) == _starts(held)
         if alike and len(pairs) == len(held):
             return there
-        if alike and len(pairs) < len(held):
-            return _first(there, len(pairs)) if source == "pinned" else _BRING[source](pairs)
+        if alike and len(pairs) < len(held):  # a size that is tried
+            return _BRING[source](pairs)
         del held, there
         self._held.pop(source, None)  # its memory comes back before more is taken
         self._held[source] = pairs, _BRING[source](pairs)
         return self._held[source][1]
 
-    def bytes_besides(self, pairs, source):
-        """Bytes of page-locked memory that it holds besides those of these pairs, which it gave for that source."""
-        _, there = self._held.get(source, (None, None))
-        first = source == "pinned" and there is not None and np.may_share_memory(there.pattern, pairs.pattern)
-        own_bytes = pairs.page_locked_bytes if there is pairs or first else 0
-        return sum(held.page_locked_bytes for _, held in self._held.values()) - own_bytes
-
-
-def _first(there, n):
-    """The first n of pairs that pin_pairs() gave, where they lie."""
-    sides = (there.pattern, there.pattern_offsets[: n + 1]), (there.text, there.text_offsets[: n + 1])
-    (pattern, pattern_offsets), (text, text_offsets) = ((flat[: ends[-1]], ends) for flat, ends in sides)
-    return replace(there, pattern=pattern, pattern_offsets=pattern_offsets, text=text, text_offsets=text_offsets)
+    def bytes_of_others(self, source):
+        """Bytes of page-locked memory that hold pairs for other sources than this one."""
+        return sum(there.page_locked_bytes for other, (_, there) in self._held.items() if other != source)
 
 
 def _starts(pairs):
@@ -107,11 +93,6 @@ class WavebenchGpu(Adapter):
     def id(self):
         """The tool, its design, and ``@pageable``, ``@packed`` or ``@registered``."""
         return f"{self.tool}:{self.variant}" + ("" if self.source == "pinned" else f"@{self.source}")
-
-    @property
-    def sized_as(self):
-        """From ordinary memory as many pairs as from page-locked: the two times stand side by side."""
-        return f"{self.tool}:{self.variant}" if self.source == "pageable" else None
 
     @property
     def sources(self):
@@ -177,7 +158,7 @@ class WavebenchGpu(Adapter):
         if reset:
             wfa_kernels.release_gpu_memory()
         peaks = wfa_kernels.gpu_peak_memory(reset)
-        peaks["pinned"] -= _brought.bytes_besides(self._pairs, self.source)
+        peaks["pinned"] -= _brought.bytes_of_others(self.source)
         return {f"peak_{kind}_bytes": size for kind, size in peaks.items()}
 
     def outputs(self):
