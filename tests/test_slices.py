@@ -245,6 +245,26 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, b
     assert costs == {"cuda": cost}
 
 
+@pytest.mark.parametrize(("tools", "asked"), [(("x", "x@pageable"), ["x"]), (("x@pageable", "x"), ["x@pageable", "x"])])
+def test_a_tool_takes_the_number_of_pairs_that_the_one_it_is_sized_as_has_found(tools, asked, monkeypatch):
+    race, calibrated_tools = object.__new__(one_race.Race), []
+    race.pairs, race.sizes, race.work = random_pairs(4, 20), {}, {1: 1, 4: 4}
+    race.plan = SimpleNamespace(round_seconds=1)
+    adapter = {"device": "cuda", "exact": True, "unsupported": lambda job: None}
+    race.conductor = SimpleNamespace(
+        missing={}, job=lambda scope: scope, say=print,
+        adapters={name: SimpleNamespace(sized_as="x" if "@" in name else None, **adapter) for name in tools},
+    )  # fmt: skip
+
+    def timed(self, key):
+        calibrated_tools.append(key.tool)
+        return Run(0.01, 0.02, 0)
+
+    monkeypatch.setattr(one_race.Race, "_tried", timed)
+    found = [race._entry(tool, "score", 1, {"cuda": 1})[0] for tool in tools]
+    assert list(dict.fromkeys(calibrated_tools)) == asked and found[0] == found[1] and max(found[0]) == 4
+
+
 @pytest.mark.parametrize(("a_cell_s", "fails_on", "tried"), [(1e-7, 41, [8]), (1e-7, 3, [10]), (1e-8, 41, [10, 40])])
 def test_threads_run_a_pair_each_where_one_of_them_tells_that_more_would_take_longer_than_a_slice(
     a_cell_s, fails_on, tried, monkeypatch
