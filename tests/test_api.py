@@ -10,7 +10,7 @@ import pytest
 from tests import naive
 from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align
 from wfa_kernels.cpu import edit_wfa, schedule
-from wfa_kernels.result import NO_SCORE, OUT_OF_MEMORY
+from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,7 +33,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch, penalties, algorithm, sc
     pairs = ragged_pairs()
     whole = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=1)
     monkeypatch.setattr(schedule, "_CHUNK_BASES", 500)
-    monkeypatch.setattr(schedule, "_SIDE_BY_SIDE_BASES", 500)
+    monkeypatch.setattr(schedule, "_QUICK_BASES", 500)
     split = align(pairs, penalties, scope, device="cpu", algorithm=algorithm, threads=3)
     assert whole.scores.tolist() == split.scores.tolist()
     for i, (p, t) in enumerate(zip(pairs.patterns(), pairs.texts(), strict=True)):
@@ -61,15 +61,17 @@ def test_chunks_of_pairs_side_by_side_are_whole_multiples():
 
 
 class Lanes:
-    """A kernel that takes pairs side by side; notes the lengths of each range. A pair's answers tell its length."""
+    """A kernel that takes pairs side by side; notes the lengths of each range, and how many pairs the batch has that it
+    is of. A pair's answers tell its length."""
 
     PAIRS_AT_ONCE = 4
 
     def __init__(self):
-        self.ranges = []
+        self.ranges, self.batches = [], set()
 
     def align_range(self, pairs, penalties, scope, start, stop, budget_bytes):
         lengths = pairs.pattern_lengths[start:stop]
+        self.batches.add(len(pairs))
         self.ranges.append(lengths.tolist())
         runs = (np.repeat(lengths, lengths % 3).astype(np.uint32), lengths % 3) if scope == "cigar" else (None, None)
         return lengths.astype(np.int32), np.zeros(len(lengths), np.uint8), *runs
@@ -89,7 +91,26 @@ def test_pairs_of_like_lengths_go_side_by_side(scope, mixed, limit):
     parts = sorted(kernel.ranges, key=lambda part: (-max(part), -min(part)))
     given = [n for part in parts for n in part]
     assert len(parts) > 1 and sorted(given) == sorted(lengths)
-    assert (given == sorted(lengths, reverse=True)) is (mixed and limit > sum(lengths))
+    in_order = mixed and limit > sum(lengths)
+    assert (given == sorted(lengths, reverse=True)) is in_order
+    # Letters are brought into that order for a range at a time, by who aligns it.
+    assert kernel.batches == ({len(part) for part in parts} if in_order else {len(pairs)})
+
+
+def test_pairs_in_order_of_length_fall_back_as_others_do():
+    lengths = np.random.default_rng(3).integers(1, 100, 64).tolist()
+    pairs, kernel = PairBatch.from_strings([b"A" * n for n in lengths], [b"A" * n for n in lengths]), Lanes()
+
+    class Starved(Lanes):
+        def align_range(self, *arguments):
+            scores, status, *runs = super().align_range(*arguments)
+            return np.full_like(scores, NO_SCORE), np.full_like(status, OUT_OF_MEMORY), *runs
+
+    starved = Starved()
+    starved.LINEAR_MEMORY = kernel
+    found = schedule.align_batch(starved, pairs, Edit(), "score", 2, 1 << 30)
+    assert found.scores.tolist() == lengths and (found.status == OK).all()
+    assert starved.batches > {1} and kernel.batches == {1}
 
 
 def test_empty_batch():

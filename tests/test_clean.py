@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tests import naive
 from tests.test_edit_kernels import mutate
-from wfa_kernels import Affine, Edit, PairBatch
+from wfa_kernels import Affine, Edit, PairBatch, align
 from wfa_kernels.cigar import format_packed
-from wfa_kernels.cpu import affine_wfa, clean, edit_wfa
+from wfa_kernels.cpu import affine_wfa, clean, edit_wfa, schedule
 from wfa_kernels.cpu.backtrace import read_only_arrays, subset
+from wfa_kernels.cpu.longest_first import LongestFirst
 from wfa_kernels.result import NO_SCORE, OK
 
 COSTS = (Affine(4, 6, 2), Edit(), Affine(1, 0, 3), Affine(3, 0, 1), Affine(1, 40, 1), Affine(30, 2, 2))
@@ -109,6 +110,21 @@ def test_share_of_a_batch():
     assert clean.share(batch_of([(word, word)] * 100), Edit()) == 1
     assert clean.share(batch_of([(word, word[::-1])] * 100), Edit()) == 0
     assert clean.share(PairBatch.from_strings([], []), Edit()) == 0
+
+
+@pytest.mark.parametrize(("errors", "ordered"), [(0.0002, False), (0.02, True)])
+def test_only_what_goes_side_by_side_waits_for_the_longest(monkeypatch, errors, ordered):
+    """Where nearly all pairs are settled by the look, wavefronts do the rest: no order of length is of use."""
+    draw, asked = random.Random(8), []
+    words = [bytes(draw.choices(b"ACGT", k=draw.randrange(200, 3000))) for _ in range(200)]
+    pairs = [(word, mutate(word, int(errors * len(word)), b"ACGT", draw)) for word in words]
+    monkeypatch.setattr(schedule, "LongestFirst", lambda batch: asked.append(len(batch)) or LongestFirst(batch))
+    monkeypatch.setattr(schedule, "_QUICK_BASES", 20_000)
+    costs = Affine(4, 6, 2)
+    found = align(PairBatch.from_strings(*zip(*pairs, strict=True)), costs, device="cpu", threads=2)
+    alone = align(PairBatch.from_strings(*zip(*pairs, strict=True)), costs, device="cpu", algorithm="wfa")
+    assert found.scores.tolist() == alone.scores.tolist()
+    assert asked == [len(pairs)] * ordered
 
 
 def test_a_subset_is_what_take_gives():

@@ -29,5 +29,5 @@ def choose(pairs, penalties, scope):
         kernel = pick(pairs, penalties, scope, affine_wfa, TIMES, modelled=scope == "score")
     if settled >= _WORTH_A_LOOK:
         look = partial(clean.align_range, rest=kernel)
-        kernel = SimpleNamespace(align_range=look, PAIRS_AT_ONCE=affine_bits.PAIRS_AT_ONCE)
+        kernel = SimpleNamespace(align_range=look, PAIRS_AT_ONCE=getattr(kernel, "PAIRS_AT_ONCE", 1), QUICK=True)
     return with_linear_memory(kernel, scope, affine_bits)

@@ -86,7 +86,8 @@ def with_linear_memory(kernel, scope, linear):
     if scope == "score":
         return kernel
     at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
-    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, LINEAR_MEMORY=linear)
+    quick = getattr(kernel, "QUICK", at_once > 1)
+    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, QUICK=quick, LINEAR_MEMORY=linear)
 
 
 def predicted_ns(pairs, penalties, rate, drift, scope, times):

@@ -20,14 +20,16 @@ _ASKED = 2
 #: Seconds of work beside which a run's Python code and its new memory are little, and to wake a helper for it. With 0.5
 #: ms 16 threads got into each other's way for that: 3239 short reads took them up to nine times as long as one.
 _RUN_SECONDS = 4e-3
+#: Times as many units as the most of a run that it may have where they are short.
+LONGEST_RUN = 4
 
 
 def in_order(work, units, threads, most=1, shares=2, unit_seconds=0.0):
     """What ``work(start, stop)`` gives of the runs of units that make up 0 to ``units``, in order, as they are there.
 
     work: callable for any thread, run in ``threads`` at most; in the caller's, signals wait while it runs. What it
-    raises is raised here, and no further run is begun. most: units of a run, or up to four times as many where those
-    take less than _RUN_SECONDS. shares: runs for each thread that what is left makes up, if all were as long.
+    raises is raised here, and no further run is begun. most: units of a run, or up to LONGEST_RUN times as many where
+    those take less than _RUN_SECONDS. shares: runs for each thread that what is left makes up, if all were as long.
     unit_seconds: what a unit takes at least, before it is known; helpers are asked where that is worth while.
     """
     if units == 1:
@@ -107,7 +109,7 @@ class _Job:
         length = run.stop - run.start
         self._unit_seconds = (time.thread_time() - begin) / length
         as_long = int(_RUN_SECONDS / max(self._unit_seconds, _RUN_SECONDS / 2 / length))  # at most twice this one
-        self._least = min(as_long, 4 * self._most)
+        self._least = min(as_long, LONGEST_RUN * self._most)
 
     def _ready(self):
         """Answers that were not given, up to the first that is not there."""

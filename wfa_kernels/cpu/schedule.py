@@ -2,7 +2,7 @@
 
 The kernels release the GIL, so plain threads serve; chunks even out ragged lengths, give progress something to
 count, and let an interrupt in between two of them. For a kernel that takes pairs side by side, each of which waits for
-the longest, pairs of very different lengths are put in order of these first.
+the longest, pairs of very different lengths are taken in order of these (see longest_first).
 """
 
 import os
@@ -11,19 +11,20 @@ from itertools import chain
 import numpy as np
 
 from wfa_kernels.cpu import crew
-from wfa_kernels.pairs import gather_rows, offsets_of
+from wfa_kernels.cpu.longest_first import LongestFirst
+from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import OUT_OF_MEMORY, AlignmentResult
 
 #: A chunk holds at most this many bases: some milliseconds of work, against microseconds for a dispatch.
 _CHUNK_BASES = 1 << 20
 _CHUNK_PAIRS = 1 << 15
-#: The same for a kernel that takes pairs side by side: it takes less time, and loses some at a chunk's ends.
-_SIDE_BY_SIDE_BASES = 1 << 22
+#: The same for a quick kernel, as one is that takes pairs side by side, which loses some time at a chunk's ends, too.
+_QUICK_BASES = 1 << 22
 #: Pairs of a chunk, on average, from which on there are enough of about each length, and how many times as long as the
 #: mean the longest pair is where that matters.
 _FEW_PAIRS, _RAGGED = 512, 1.5
 #: Runs of chunks for each thread that what is left makes up, where the longest pairs come first, and part of the memory
-#: that the letters in that order may take.
+#: that the letters of these runs may take.
 _SHARES_BY_LENGTH, _FOR_LETTERS = 4, 0.25
 #: Seconds that a letter takes at least, of the cleanest short reads, and a byte of an answer's new memory.
 _BASE_SECONDS, _NEW_BYTE_SECONDS = 3e-10, 2e-10
@@ -34,15 +35,15 @@ def usable_cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def chunk_bounds(pairs, threads, pairs_at_once=1):
+def chunk_bounds(pairs, threads, pairs_at_once=1, quick=False):
     """Boundaries int64[c + 1] of chunks that share the bases evenly, several for each thread.
 
-    pairs_at_once: pairs that the kernel takes side by side; chunks are larger then, whole multiples of that, and not
-    smaller on average, but for giving every thread one.
+    pairs_at_once: pairs that the kernel takes side by side; chunks are whole multiples of that, and not smaller on
+    average, but for giving every thread one. quick: whether they are larger.
     """
     n, bases = len(pairs), _bases(pairs)
     fair = bases / (threads * 8) if threads > 1 else bases
-    most = _CHUNK_BASES if pairs_at_once == 1 else _SIDE_BY_SIDE_BASES
+    most = _QUICK_BASES if quick else _CHUNK_BASES
     chunks = max(1, int(np.ceil(bases / max(1, min(most, fair)))), -(-n // _CHUNK_PAIRS))
     if pairs_at_once > 1:
         chunks = min(chunks, max(threads, n // pairs_at_once))
@@ -72,7 +73,8 @@ def _first_with(pairs, bases):
 def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress=None):
     """Align a batch with one CPU kernel.
 
-    kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``;
+    kernel: a module of wfa_kernels.cpu with ``align_range`` and, where it takes pairs side by side, ``PAIRS_AT_ONCE``.
+    ``QUICK``: whether it takes less time a letter than wavefronts do; without it one that takes pairs side by side is.
     ``LINEAR_MEMORY``, where it has one, is a kernel that needs less memory.
     memory_limit: bytes of working memory over all threads; a pair that does not fit its thread's share, or not beside
     those that are taken with it, is tried again alone with all of it, then by LINEAR_MEMORY, and only then
@@ -83,15 +85,18 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
     """
     if not len(pairs):
         return _joined([(0, 0)], [kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)], 1)
-    at_once, order = getattr(kernel, "PAIRS_AT_ONCE", 1), None
-    bounds, shares = chunk_bounds(pairs, threads, at_once), 1 if at_once > 1 else 2
-    if at_once > 1 and _mixed(pairs, len(bounds) - 1) and _bases(pairs) <= memory_limit * _FOR_LETTERS:
-        order = np.argsort(-_letters(pairs), kind="stable")
-        pairs = pairs.take(order)
-        bounds, shares = chunk_bounds(pairs, threads, at_once), _SHARES_BY_LENGTH
-    given = bounds.tolist(), shares, threads, memory_limit, progress
-    result = _aligned(kernel, pairs, penalties, scope, *given)
-    return result if order is None else _put_back(result, order)
+    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
+    quick = getattr(kernel, "QUICK", at_once > 1)
+    bounds, shares, ordered = chunk_bounds(pairs, threads, at_once, quick), 1 if quick else 2, None
+    if at_once > 1 and _mixed(pairs, len(bounds) - 1):
+        ordered = LongestFirst(pairs)
+        in_order = chunk_bounds(ordered, threads, at_once, quick)
+        if _letters_of_runs(ordered, in_order, threads) > memory_limit * _FOR_LETTERS:
+            ordered = None
+    if ordered is None:
+        return _aligned(kernel, pairs, penalties, scope, bounds.tolist(), shares, threads, memory_limit, progress)
+    given = in_order.tolist(), _SHARES_BY_LENGTH, threads, memory_limit, progress
+    return ordered.restored(_aligned(ordered.kernel(kernel), ordered, penalties, scope, *given), threads)
 
 
 def _letters(pairs):
@@ -104,12 +109,16 @@ def _mixed(pairs, chunks):
     return few and bool(_letters(pairs).max() * len(pairs) > _RAGGED * _bases(pairs))
 
 
-def _put_back(result, order):
-    """The result of pairs that were taken in an order, in their own."""
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    cigars = (None, None) if result.cigars is None else gather_rows(result.cigars, result.cigar_offsets, back)
-    return AlignmentResult(result.scores[back], result.status[back], *cigars)
+def _most_chunks(pairs, chunks):
+    """Chunks of a run, but for those that take little time."""
+    return max(1, int(_CHUNK_BASES * chunks / max(1, _bases(pairs))))
+
+
+def _letters_of_runs(pairs, bounds, threads):
+    """Letters that so many threads hold at most, each those of a run of chunks."""
+    ends = pairs.pattern_offsets[bounds] + pairs.text_offsets[bounds]
+    longest = crew.LONGEST_RUN * _most_chunks(pairs, len(bounds) - 1) * int(np.diff(ends).max())
+    return threads * min(int(ends[-1]), longest)
 
 
 def _aligned(kernel, pairs, penalties, scope, bounds, shares, threads, memory_limit, progress):
@@ -122,9 +131,9 @@ def _aligned(kernel, pairs, penalties, scope, bounds, shares, threads, memory_li
         return (start, stop), kernel.align_range(pairs, penalties, scope, start, stop, share)
 
     ranges, parts = [], []
-    bases = _bases(pairs) / (len(bounds) - 1)
-    most = max(1, int(_CHUNK_BASES / max(1, bases)))
-    for covered, part in crew.in_order(run, len(bounds) - 1, threads, most, shares, bases * _BASE_SECONDS):
+    chunks = len(bounds) - 1
+    most, unit_seconds = _most_chunks(pairs, chunks), _bases(pairs) / chunks * _BASE_SECONDS
+    for covered, part in crew.in_order(run, chunks, threads, most, shares, unit_seconds):
         ranges.append(covered)
         parts.append(part)
         if progress is not None:
