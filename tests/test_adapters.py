@@ -230,6 +230,13 @@ def test_gpu_that_cannot_be_used_is_missing_with_the_reason(problem, monkeypatch
         aligners.load()["wavebench-edit:fast"].version()
 
 
+def test_a_native_peer_is_told_of_the_letters_of_its_pairs_alone():
+    installed("edlib-native")
+    batch = PairBatch.from_strings([b"TT", b"ACGA", b"", b"\x00\xff"], [b"", b"NC", b"!", b"g"])
+    for rows, letters in ((slice(0, 4), b"ACGNTg!\x00\xff"), (slice(1, 3), b"ACGN!"), (slice(0, 0), b"")):
+        assert bytes(_native._letters(batch[rows])) == bytes(sorted(letters))
+
+
 def test_a_pool_aligns_with_the_threads_it_is_given(monkeypatch):
     told = []
     monkeypatch.setattr(wfa_kernels, "align", lambda *pairs, **how: told.append((how["threads"], how["memory_limit"])))

@@ -1,8 +1,19 @@
-/* Alignments in a library's own form into packed CIGARs of ours, not timed: length << 4 | operation, in the letters
-   = X I D, runs merged. */
+/* What is not timed: which letters a batch holds, and alignments in a library's own form into packed CIGARs of ours:
+   length << 4 | operation, in the letters = X I D, runs merged. */
 #include "peers.h"
 
 enum { MATCH = 7, MISMATCH = 8, INSERTION = 1 };
+
+static void mark(const uint8_t *letters, int64_t count, uint8_t *seen) {
+  for (int64_t at = 0; at < count; at++) seen[letters[at]] = 1;
+}
+
+/* seen: 256 bytes, of which those that stand in the batch's sequences are set to 1. */
+void peer_letters(const peer_batch *batch, uint8_t *seen) {
+  const int64_t *patterns = batch->pattern_offsets, *texts = batch->text_offsets;
+  mark(PATTERN(batch, batch->start), patterns[batch->stop] - patterns[batch->start], seen);
+  mark(TEXT(batch, batch->start), texts[batch->stop] - texts[batch->start], seen);
+}
 
 /* batch: as it was aligned. runs: whether room holds uint32 runs, else bytes, a column each. operations: ours of each
    of the library's codes, 0 for one that stands for both match and mismatch. packed: elements of all pairs, or NULL to
