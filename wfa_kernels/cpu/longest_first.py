@@ -1,7 +1,7 @@
 """A batch taken in order of length: of the pairs that a kernel takes side by side, each waits for the longest.
 
-Letters are copied a run of pairs at a time, by the thread that aligns them. A copy of a whole batch is the work of one
-thread, in new memory, while all others wait: of CCS reads it took up to a third of the time of their edit distances.
+Letters are copied a run of pairs at a time, by the thread that aligns them. A copy of a whole batch was the work of one
+thread, in new memory, while all others waited: edit distances of CCS reads took two threads 7.2 us a pair, and 4.3 so.
 """
 
 from functools import partial
