@@ -31,6 +31,10 @@ def test_honest_tool_is_timed_verified_and_believed(arena):
         in_all = parts.pop("in all")
         assert parts["timed runs"] > 0 and 0 < sum(parts.values()) < in_all + 0.1
     assert "first calls" in card["seconds"]["sizes"] and "hashing" in card["seconds"]["rounds on cpu"]
+    (phases,) = card["seconds_of_tools"].values()
+    for phase, parts in phases.items():
+        assert all(seconds <= card["seconds"][phase][what] for what, seconds in parts.items())
+    assert phases["rounds on cpu"]["timed runs"] == card["seconds"]["rounds on cpu"]["timed runs"]
     rows = cell(frame, "honest", "cigar")
     assert len(rows) >= 5 and rows["value_s"].between(0.004, 0.2).all()
     assert (rows["recall_native"] == 1).all() and (rows["coverage"] == 1).all() and (rows["verified"] == 40).all()

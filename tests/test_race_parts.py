@@ -29,12 +29,13 @@ def test_a_stopwatch_tells_phases_and_their_parts():
     ended = []
     watch = Stopwatch(iter([0, 1, 3, 4, 4.5, 10, 20, 25, 30]).__next__, lambda *phase: ended.append(phase))
     with watch.phase("sizes"):
-        for _ in range(2):
-            with watch.of("running"):
+        for tool in ("edlib", None):
+            with watch.of("running", tool):
                 pass
     with watch.of("running"):
         pass  # in no phase
     assert watch.card() == {"sizes": {"running": 2.5, "in all": 10}}
+    assert watch.tools_card() == {"edlib": {"sizes": {"running": 2}}}
     assert watch.total() == 10 and watch.total("running") == 2.5 and watch.total("hashing") == 0
     with watch.phase("sizes"):
         pass

@@ -66,7 +66,7 @@ class Conductor:
                 self.say("  its twins were treated unevenly: racing once more with double rounds, as far as they fit")
                 records, card = race.run(fewest, 2 * self.plan.max_rounds)
                 card["rerun"] = True
-        card["seconds"] = self.watch.card()
+        card["seconds"], card["seconds_of_tools"] = self.watch.card(), self.watch.tools_card()
         return records, card
 
     def _phase_ended(self, name, seconds):
@@ -95,7 +95,7 @@ class Conductor:
 
     def ask(self, key, path, method, *arguments, timeout_s=PATIENCE_S):
         """Answer of the worker of a cell's tool, on that data set. Raises WorkerFailed."""
-        return self._asked(self._worker(key, path), timeout_s, method, *arguments)
+        return self._asked(self._worker(key, path), timeout_s, method, *arguments, tool=key.tool)
 
     def prepare(self, key, path, pairs):
         """Have a cell ready in its worker; pairs: of the data set. Drops what was used longest ago for its room."""
@@ -128,12 +128,12 @@ class Conductor:
     def run(self, key, path, counted_as="timed runs"):
         """Seconds of one run of a cell that is ready. counted_as: what the race spends them on."""
         worker, processes = self._worker(key, path), self._processes(key.tool, key.threads)
-        with self.watch.of(counted_as):
+        with self.watch.of(counted_as, key.tool):
             return worker.ask(self.plan.timeout_seconds, "run", key.name, processes)
 
-    def _asked(self, worker, timeout_s, method, *arguments):
-        """A worker's answer, its seconds counted."""
-        with self.watch.of(_PARTS.get(method, "questions")):
+    def _asked(self, worker, timeout_s, method, *arguments, tool=None):
+        """A worker's answer, its seconds counted. tool: for which it is asked, where it is for one."""
+        with self.watch.of(_PARTS.get(method, "questions"), tool):
             return worker.ask(timeout_s, method, *arguments)
 
     def _processes(self, tool, threads):
@@ -184,7 +184,8 @@ class Conductor:
         if failed_on == path:
             raise failure
         try:
-            took = self._asked(worker, self._patience_s(tool), "warm_up", tool, self.supported_jobs(tool), path)
+            asked = "warm_up", tool, self.supported_jobs(tool), path
+            took = self._asked(worker, self._patience_s(tool), *asked, tool=tool)
         except WorkerFailed as failure:
             self.unstarted[(tool, twin)] = path, failure
             raise
