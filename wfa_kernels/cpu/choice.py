@@ -85,9 +85,8 @@ def with_linear_memory(kernel, scope, linear):
     """The kernel, for CIGARs with ``linear`` for the pairs that it has no memory for; a score has nothing to trace."""
     if scope == "score":
         return kernel
-    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
-    quick = getattr(kernel, "QUICK", at_once > 1)
-    return SimpleNamespace(align_range=kernel.align_range, PAIRS_AT_ONCE=at_once, QUICK=quick, LINEAR_MEMORY=linear)
+    told = {name: getattr(kernel, name) for name in ("PAIRS_AT_ONCE", "QUICK") if hasattr(kernel, name)}
+    return SimpleNamespace(align_range=kernel.align_range, **told, LINEAR_MEMORY=linear)
 
 
 def predicted_ns(pairs, penalties, rate, drift, scope, times):

@@ -9,12 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from wfa_kernels.cpu import crew
-from wfa_kernels.pairs import gather_into, offsets_of
+from wfa_kernels.pairs import gather_rows, offsets_of
 from wfa_kernels.result import AlignmentResult
-
-#: Elements of CIGARs that a thread puts in place at a time, and seconds that each takes at least.
-_ELEMENTS, _ELEMENT_SECONDS = 1 << 18, 4e-10
 
 
 class LongestFirst:
@@ -45,28 +41,11 @@ class LongestFirst:
         pairs = self._pairs.take(self.rows[start:stop])
         return kernel.align_range(pairs, penalties, scope, 0, stop - start, budget_bytes)
 
-    def restored(self, result, threads):
+    def restored(self, result):
         """The AlignmentResult of this batch in the order of its pairs."""
         places = np.empty_like(self.rows)
         places[self.rows] = np.arange(len(places))
         cigars = (None, None)
         if result.cigars is not None:
-            cigars = _gathered(result.cigars, result.cigar_offsets, places, threads)
+            cigars = gather_rows(result.cigars, result.cigar_offsets, places)
         return AlignmentResult(result.scores[places], result.status[places], *cigars)
-
-
-def _gathered(flat, offsets, rows, threads):
-    """pairs.gather_rows() by several threads."""
-    new = offsets_of(np.diff(offsets)[rows])
-    gathered = np.empty(new[-1], flat.dtype)
-    pieces = max(1, len(flat) // _ELEMENTS)
-    cuts = np.searchsorted(new, np.linspace(0, new[-1], pieces + 1))
-    cuts[0], cuts[-1] = 0, len(rows)
-
-    def place(first, last):
-        start, stop = cuts[first], cuts[last]
-        gather_into(flat, offsets, rows[start:stop], gathered, new[start : stop + 1])
-
-    for _ in crew.in_order(place, pieces, threads, unit_seconds=len(flat) / pieces * _ELEMENT_SECONDS):
-        pass
-    return gathered, new

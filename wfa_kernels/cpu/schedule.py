@@ -87,16 +87,14 @@ def align_batch(kernel, pairs, penalties, scope, threads, memory_limit, progress
         return _joined([(0, 0)], [kernel.align_range(pairs, penalties, scope, 0, 0, memory_limit)], 1)
     at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
     quick = getattr(kernel, "QUICK", at_once > 1)
-    bounds, shares, ordered = chunk_bounds(pairs, threads, at_once, quick), 1 if quick else 2, None
+    bounds, how = chunk_bounds(pairs, threads, at_once, quick), (threads, memory_limit, progress)
     if at_once > 1 and _mixed(pairs, len(bounds) - 1):
         ordered = LongestFirst(pairs)
         in_order = chunk_bounds(ordered, threads, at_once, quick)
-        if _letters_of_runs(ordered, in_order, threads) > memory_limit * _FOR_LETTERS:
-            ordered = None
-    if ordered is None:
-        return _aligned(kernel, pairs, penalties, scope, bounds.tolist(), shares, threads, memory_limit, progress)
-    given = in_order.tolist(), _SHARES_BY_LENGTH, threads, memory_limit, progress
-    return ordered.restored(_aligned(ordered.kernel(kernel), ordered, penalties, scope, *given), threads)
+        if _letters_of_runs(ordered, in_order, threads) <= memory_limit * _FOR_LETTERS:
+            kernel = ordered.kernel(kernel)
+            return ordered.restored(_aligned(kernel, ordered, penalties, scope, in_order, _SHARES_BY_LENGTH, *how))
+    return _aligned(kernel, pairs, penalties, scope, bounds, 1 if quick else 2, *how)
 
 
 def _letters(pairs):
@@ -123,7 +121,7 @@ def _letters_of_runs(pairs, bounds, threads):
 
 def _aligned(kernel, pairs, penalties, scope, bounds, shares, threads, memory_limit, progress):
     """See align_batch. bounds: of the chunks. shares: of crew.in_order."""
-    at_once = getattr(kernel, "PAIRS_AT_ONCE", 1)
+    at_once, bounds = getattr(kernel, "PAIRS_AT_ONCE", 1), bounds.tolist()
     share = memory_limit // max(1, min(threads, len(bounds) - 1))
 
     def run(first, last):
