@@ -25,7 +25,7 @@ def cell(frame, tool, scope, twin=False):
 def test_honest_tool_is_timed_verified_and_believed(arena):
     frame, card, lines = arena(["honest"])
     assert any(re.search(r"; all answers right; \d+ s", line) for line in lines)
-    assert card["seconds"].keys() == {"starting workers", "sizes", "exact scores", "rounds on cpu"}
+    assert card["seconds"].keys() == {"opening", "starting workers", "sizes", "exact scores", "rounds on cpu"}
     for phase in ("sizes", "rounds on cpu"):
         parts = dict(card["seconds"][phase])
         in_all = parts.pop("in all")
@@ -90,7 +90,7 @@ def test_a_second_try_does_not_pass_the_time_of_a_step(arena, monkeypatch):
     assert not card["valid"] and not card["rerun"] and card["rounds"] == {"cpu": 5}
     assert any("no time is left to race once more" in line for line in lines)
     assert (frame["round"] > 0).all() and frame["value_s"].notna().all()
-    monkeypatch.setattr(one_race, "STEP_SECONDS", 480)
+    monkeypatch.setattr(one_race, "STEP_SECONDS", 450)
     monkeypatch.setattr(one_race.Race, "rounds_left", lambda race: 7)
     _, card, _ = arena(["honest", "score-only"], scopes=["score"])
     assert card["rerun"] and card["rounds"] == {"cpu": 7}, "double rounds are 10, of which 7 fit"

@@ -8,6 +8,7 @@ import pytest
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Affine, Edit, PairBatch
 from workflow.aligners import Job
+from workflow.race import engine
 from workflow.race import race as one_race
 from workflow.race.cells import Key, Record
 from workflow.race.slices import Run, calibrated, cost_s, pairs_within, shortened
@@ -129,9 +130,9 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
     assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
 
 
-@pytest.mark.parametrize(("tools", "slice_s"), [(0, 2), (12, 2), (13, 1), (26, 0.5), (52, 0.25), (10_000, 0.25)])
+@pytest.mark.parametrize(("tools", "slice_s"), [(0, 2), (11, 2), (12, 1), (24, 0.5), (48, 0.25), (10_000, 0.25)])
 def test_sizes_are_found_by_slices_of_which_a_step_holds_the_rounds_of_that_many_cells(tools, slice_s):
-    """Two scopes a tool, 18.9 s of 480 for slices of 1 s; a missing tool and one of the GPU do not count."""
+    """Two scopes a tool, 18.9 s of 450 for slices of 1 s; a missing tool and one of the GPU do not count."""
     names = [f"cpu {number}" for number in range(tools)]
     race = object.__new__(one_race.Race)
     race.plan = SimpleNamespace(
@@ -192,6 +193,15 @@ def test_what_exact_scores_took_is_counted(arena, monkeypatch):
     monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
     _, card, _ = arena(["steady", "honest"], twin="steady", **lane)
     assert card["round_seconds"] == {"cpu": 1 / 8}
+
+
+@pytest.mark.slow
+def test_what_hashing_the_data_set_took_is_counted(arena, monkeypatch):
+    lane = {"scopes": ["score"], "round_seconds": 1, "race_seconds": 1}
+    step = one_race.STEP_SECONDS
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: time.monotonic() - step))
+    _, card, _ = arena(["steady", "honest"], twin="steady", **lane)
+    assert card["round_seconds"] == {"cpu": 1 / 8} and card["seconds"]["opening"]["in all"] >= step
 
 
 def test_of_each_objective_as_many_exact_scores_are_asked_for_as_its_cells_run(monkeypatch, tmp_path):

@@ -48,13 +48,15 @@ class Conductor:
         for worker in self.workers.values():
             worker.stop()
 
-    def race(self, path, dataset_hash):
+    def race(self, path, dataset_hash, began):
         """Race one data set. Returns ({Key: Record}, card): what each cell gave, and how the race went.
 
+        began: instant of the monotonic clock at which its step began, which is to end in time.
         Raises OracleError when the exact scores it is judged by are wrong.
         """
         self.watch = Stopwatch(ended=self._phase_ended)
-        race = Race(self, path, dataset_hash)
+        race = Race(self, path, dataset_hash, began)
+        self.watch.passed("opening", began)
         with self.watch.phase("starting workers"):
             self._begin()
         records, card = race.run(self.plan.min_rounds, self.plan.max_rounds)

@@ -80,8 +80,9 @@ def _dataset_paths(experiment_path, data, datasets):
 
 def _race_once(conductor, dataset, path, host, store, out):
     """Race a data set, or take the finished race from the store."""
+    began = time.monotonic()
     pairs = PairBatch.from_arrow(path)[: conductor.plan.most_pairs]
-    dataset_hash = pairs.content_hash()
+    dataset_hash = pairs.content_hash()  # 30 GB take half a minute
     described = [pairs.metadata.get(key, "") for key in ("model", "source")]  # samples tell what its letters are
     key = provenance.race_key(conductor.plan, conductor, [dataset_hash, *described], host)
     kept = os.path.join(store, f"{conductor.plan.experiment}-{dataset}-{key}.parquet")
@@ -89,7 +90,7 @@ def _race_once(conductor, dataset, path, host, store, out):
         conductor.say("  unchanged: taken from the store")
     else:
         host_told = host_card(host)  # before: what cannot be told must not lose a race
-        records, card = conductor.race(path, dataset_hash)
+        records, card = conductor.race(path, dataset_hash, began)
         card.update(
             key=key,
             **provenance.conditions(),

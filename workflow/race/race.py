@@ -21,9 +21,10 @@ from workflow.race.worker import shard_bounds
 ENOUGH = 0.02
 #: Seconds for a first call, which compiles (10 s cold on two quiet cores), and for verification.
 PATIENCE_S = 180
-#: Seconds from its start within which a race ends where its tools behave, a second try included: it is what a run that
-#: is stopped has to do again.
-STEP_SECONDS = 480
+#: Seconds from its start within which a race ends where its tools behave, hashing the data set and a second try
+#: included: it is what a run that is stopped has to do again, within 8 minutes. Half a minute of them is left for the
+#: end, 9 s with 100M pairs of 150 letters page-locked, and for what estimates miss.
+STEP_SECONDS = 450
 #: Seconds for exact scores; pairs without one are told as not verified.
 EXACT_SECONDS = 120
 #: Rounds, of what preparing and running all cells takes, that go into the rest: the twins' start, verification, reading
@@ -44,9 +45,10 @@ LEAST_SLICE = 1 / 8
 
 
 class Race:
-    """One data set's race. conductor: whose workers run. path: the Arrow pair file; dataset_hash: of its content."""
+    """One data set's race. conductor: whose workers run. path: the Arrow pair file; dataset_hash: of its content.
+    began: instant of the monotonic clock at which its step began."""
 
-    def __init__(self, conductor, path, dataset_hash):
+    def __init__(self, conductor, path, dataset_hash, began):
         self.conductor, self.plan = conductor, conductor.plan
         self.path, self.dataset_hash = path, dataset_hash
         self.pairs = PairBatch.from_arrow(path)[: self.plan.most_pairs]
@@ -55,7 +57,7 @@ class Race:
         self.exact, self.confirmed = {}, {}
         self.records, self.slices_s = None, {}
         self.sizes = {}  # {(tool, scope, threads): what _calibrate() gave}
-        self.began, self.pace = time.monotonic(), {}
+        self.began, self.pace = began, {}
 
     def run(self, least, most):
         """Rounds over all cells; ({Key: Record}, card). The cells and their subsets are chosen once."""

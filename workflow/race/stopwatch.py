@@ -28,6 +28,10 @@ class Stopwatch:
             self._phase = None
         self._ended(name, self.seconds[name][IN_ALL] - before)
 
+    def passed(self, name, began):
+        """Count as a phase what was done before this watch was there, since an instant of its clock."""
+        self.seconds[name] = {IN_ALL: self._clock() - began}
+
     @contextmanager
     def of(self, what, tool=None):
         """Time a part of the phase, done for a tool where one is given; outside of a phase nothing is kept."""
