@@ -253,6 +253,26 @@ def test_our_gpu_kernel_has_a_row_that_says_why_it_was_not_timed(make):
     assert cell["status"] == "not installed: no driver"
 
 
+def test_hosts_without_a_gpu_have_one_note_in_place_of_a_line_for_each_of_its_tools(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "quantity": "time_end_to_end_pinned", "gpu": "Some GPU"}
+    recorded = [measurement(**ours, host="h200", source="recorded", scope=scope) for scope in ("score", "cigar")]
+    note = "No GPU, and so no line of the tools that run on one: recorded: old-2c, this host."
+    name = "wavebench, fast design (GPU)"
+
+    def drawn(measurements):
+        out = make("thesis_tab1", measurements)
+        of_tool = [line for line in Path(f"{out}.md").read_text().splitlines() if line.startswith(f"| {name} ")]
+        assert Path(f"{out}.html").read_text().count(f"<td>{name}</td>") == len(of_tool)
+        told = [note in Path(f"{out}.{kind}").read_text() for kind in ("md", "html")]
+        assert cells(out, row=name, source="here"), "files for machines have every line"
+        return of_tool, told
+
+    lines, told = drawn([*recorded, measurement(host="old-2c", source="recorded")])
+    assert told == [True, True] and len(lines) == 2 and all("recorded: h200" in line for line in lines)
+    lines, told = drawn([measurement()])
+    assert told == [False, False] and len(lines) == 2 and all("no GPU" in line for line in lines), "else nothing tells"
+
+
 def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
     ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU", "pairs": 20_000}
     pinned = measurement(quantity="time_end_to_end_pinned", median_s=0.02, ci_low_s=0.02, ci_high_s=0.02, **ours)
@@ -262,7 +282,7 @@ def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
     (line,) = [line for line in Path(f"{out}.md").read_text().splitlines() if "pageable 15.0 s" in line]
     assert line.startswith("| wavebench, fast design (GPU) | this host · kick | GPU |")
     assert "| 10.0 s ±0 % · pageable 15.0 s ±1.0 % · 20K of 10M pairs |" in line
-    assert "<small>pageable 15.0 s ±1.0 %</small>" in Path(f"{out}.html").read_text()
+    assert "<small>pageable 15.0\N{NO-BREAK SPACE}s ±1.0\N{NO-BREAK SPACE}%</small>" in Path(f"{out}.html").read_text()
     out = make("thesis_tab1", [row | {"coverage": 0.99} for row in (pageable, pinned)])
     assert "| 10.1 s ±0 % · pageable 15.2 s ±1.0 % · " in Path(f"{out}.md").read_text()  # both per answered pair
 

@@ -20,6 +20,8 @@ from workflow.scripts.tools import TOOL_NAMES
 
 #: Ends the id of a tool whose input was packed to 2 bits beforehand.
 PACKED = "@packed"
+#: Why a tool of a GPU has no time on a host without one: a few words, a sentence.
+NO_GPU = "no GPU", "not measured on a host without one"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from workflow.race import planning
 from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_identity, race_rank, refused_share, refused_text
 from workflow.scripts.format_numbers import percent, significant
-from workflow.scripts.table import PACKED, Cell, Line, Table
+from workflow.scripts.table import NO_GPU, PACKED, Cell, Line, Table
 from workflow.scripts.table_notes import at_other_penalties, notes, printed
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -253,7 +253,7 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
     if row.tool not in experiment["tools"]:
         return "not raced yet", "no race has this tool yet"
     if row.device == "GPU" and not has_gpu:
-        return "no GPU", "not measured on a host without one"
+        return NO_GPU
     if row.scope not in experiment["scopes"]:
         return "not raced yet", f"no race asks for scope {row.scope} yet"
     asked = planning.narrowed(experiment, lane)

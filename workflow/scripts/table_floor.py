@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from workflow.scripts import gpu_cards
 from workflow.scripts.doubts import race_identity
 from workflow.scripts.format_numbers import significant, spread
-from workflow.scripts.table import Cell, Line, Row
+from workflow.scripts.table import NO_GPU, Cell, Line, Row
 
 #: Stands for a tool in the rows of a table.
 FLOOR = "floor"
@@ -80,7 +80,7 @@ def line(row_, source, host, columns, wires, has_gpu):
     """
     short, reason = "not known", "the host's races are older than the measurement of its bandwidth"
     if not has_gpu:
-        short, reason = "no GPU", "not measured on a host without one"
+        short, reason = NO_GPU
     cells = []
     for column in columns:
         floor = seconds(column.length_bp, column.pairs, wires[column.dataset]) if has_gpu else None

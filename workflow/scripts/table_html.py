@@ -1,5 +1,6 @@
 """A table as HTML: a fragment for the report, and a whole offline page around it."""
 
+import re
 from html import escape
 
 from workflow.scripts.format_numbers import percent, significant
@@ -8,6 +9,7 @@ from workflow.scripts.table_text import (
     HOW_TO_READ,
     detail_rows,
     provenance,
+    shown_lines,
     small_texts,
     threads_text,
     time_parts,
@@ -23,11 +25,12 @@ STYLE = """
 .wb td.v { text-align: right; white-space: nowrap; }
 .wb td.time { white-space: normal; }
 .wb td.time > * { white-space: nowrap; }
-.wb td.time > small.mark { white-space: normal; }
+.wb td.time > small { white-space: normal; }
 .wb th { font-weight: 600; background: #f4f4f2; white-space: nowrap; }
 .wb thead th { border-bottom: 2px solid #777; text-align: center;
   white-space: normal; min-width: 4em; max-width: 16em; }
-.wb thead th.where { min-width: 8em; }
+.wb thead th.tool { width: 11em; }
+.wb thead th.where { width: 10em; min-width: 8em; }
 .wb tr.block th { background: #fff; border-bottom: 1px solid #777; padding-top: 12px; }
 .wb tr.first > td { border-top: 1px solid #999; }
 .wb tr.paper > td { background: #faf7ee; }
@@ -36,6 +39,7 @@ STYLE = """
 .wb table.ranked tr.ours td.v { font-weight: 400; }
 .wb td:first-child { min-width: 8.5em; position: sticky; left: 0; background: #fff; }
 .wb td.why { color: #595959; font-style: italic; text-align: left; white-space: normal; min-width: 4.5em; }
+.wb td.v.why { text-align: right; }
 .wb .ci { font-weight: 400; font-size: 11px; }
 .wb small { color: #595959; font-weight: 400; display: block; }
 .wb small.mark { color: #a02c00; }
@@ -55,15 +59,20 @@ def page(title, body, style=""):
 
 def _cell_html(table, cell):
     if cell.time_s is None:
-        return f'<td class="why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
+        return f'<td class="v why" title="{escape(cell.reason, quote=True)}">{escape(cell.short)}</td>'
     time, interval = map(escape, time_parts(cell))
     text = f"<span>{time}</span>" + (f' <span class="ci">{interval}</span>' if interval else "")
     text = f"<s>{text}</s>" if cell.struck else text
     for small in small_texts(table, cell, word=""):  # without it nine columns fit a page of 1300 px
-        text += f"<small>{escape(small)}</small>"
+        text += f"<small>{escape(_units_kept(small))}</small>"
     text += f'<small class="mark">{escape(", ".join(cell.marks))}</small>' if cell.marks else ""
     title = _tooltip(cell) if cell.record else cell.note
     return f'<td class="v time" title="{escape(title, quote=True)}">{text}</td>'
+
+
+def _units_kept(text):
+    """The text, breaking between words, before an interval or a remark, and not between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=[^\s±(])", "\N{NO-BREAK SPACE}", text)
 
 
 def _tooltip(cell):
@@ -86,7 +95,8 @@ def _head_html(layout):
             groups.append([column.group, 1])
     top = "".join(f'<th colspan="{n}">{escape(name)}</th>' for name, n in groups)
     low = "".join(f"<th>{escape(column.label)}</th>" for column in layout.columns)
-    fixed = '<th rowspan="2">Tool</th><th rowspan="2" class="where">Measured by</th><th rowspan="2">Threads</th>'
+    names = ("Tool", ' class="tool"'), ("Measured by", ' class="where"'), ("Threads", "")
+    fixed = "".join(f'<th rowspan="2"{kind}>{name}</th>' for name, kind in names)
     return f"<thead><tr>{fixed}{top}</tr><tr>{low}</tr></thead>"
 
 
@@ -107,15 +117,16 @@ def article(table):
     layout = table.layout
     width = 3 + len(layout.columns)
     rows, block = [], None
-    for at, line in enumerate(table.lines):
+    lines, further = shown_lines(table)
+    for at, line in enumerate(lines):
         if line.row.block != block:
             block = line.row.block
             rows.append(f'<tr class="block"><th colspan="{width}">{escape(block)}</th></tr>')
-        rows.append(_line_html(table, line, first=at == 0 or table.lines[at - 1].row != line.row))
+        rows.append(_line_html(table, line, first=at == 0 or lines[at - 1].row != line.row))
     body = f"<table>{_head_html(layout)}<tbody>{''.join(rows)}</tbody></table>"
-    return wrap(layout.id, layout.title, layout.caption, body, [*HOW_TO_READ, *provenance(table), *table.notes]) + (
-        details_html(DETAIL_HEAD, list(detail_rows(table))) + "</article>"
-    )
+    notes = [*HOW_TO_READ, *provenance(table), *further, *table.notes]
+    details = details_html(DETAIL_HEAD, list(detail_rows(table)))
+    return wrap(layout.id, layout.title, layout.caption, body, notes) + details + "</article>"
 
 
 def wrap(id_, title, caption, body, notes):

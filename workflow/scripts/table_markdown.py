@@ -5,6 +5,7 @@ from workflow.scripts.table_text import (
     HOW_TO_READ,
     detail_rows,
     provenance,
+    shown_lines,
     small_texts,
     threads_text,
     time_text,
@@ -23,17 +24,17 @@ def _cell_markdown(table, cell):
 
 def markdown(table, command=""):
     """The table as Markdown text. command: how to make it, for the last line."""
-    layout = table.layout
+    layout, (lines, further) = table.layout, shown_lines(table)
     head = ["Tool", "Measured by", "Threads", *(column.name for column in layout.columns)]
     out = [f"# {layout.title}", "", layout.caption, ""]
-    for block in dict.fromkeys(line.row.block for line in table.lines):
+    for block in dict.fromkeys(line.row.block for line in lines):
         out += [f"## {block}", "", _markdown_row(head), _markdown_row(["---"] * 3 + ["---:"] * len(layout.columns))]
-        for line in table.lines:
+        for line in lines:
             if line.row.block == block:
                 first = [tool_name(line), where_text(table, line), threads_text(line, table.lines)]
                 out.append(_markdown_row(first + [_cell_markdown(table, cell) for cell in line.cells]))
         out.append("")
-    out += [*(f"- {note}" for note in [*HOW_TO_READ, *provenance(table), *table.notes]), ""]
+    out += [*(f"- {note}" for note in [*HOW_TO_READ, *provenance(table), *further, *table.notes]), ""]
     details = [_markdown_row(row) for row in detail_rows(table)]
     if details:
         head = [_markdown_row(DETAIL_HEAD), _markdown_row(["---"] * len(DETAIL_HEAD))]

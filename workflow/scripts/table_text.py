@@ -2,6 +2,7 @@
 
 from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, SHORT_S, TOO_WIDE, machines_text
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
+from workflow.scripts.table import NO_GPU
 from workflow.scripts.tools import TOOL_NAMES
 
 #: Where the input of a GPU's run lies, by what its time is called.
@@ -112,6 +113,24 @@ def threads_text(line, lines):
         return str(line.threads)
     most = max(other.threads or 1 for other in lines if (other.source, other.host) == (line.source, line.host))
     return f"{line.threads} (all)" if line.threads == most and most > 1 else str(line.threads)
+
+
+def shown_lines(table):
+    """(lines, notes) as they are drawn: without those of hosts that have no GPU where another host has a time in the
+    row. A note tells of these hosts, in place of a line for each tool."""
+    timed = {line.row for line in table.lines if line.source in ("recorded", "here") and _has_time(line)}
+    left_out = [line for line in table.lines if line.row in timed and _lacks_gpu(line)]
+    hosts = ", ".join(dict.fromkeys(where_text(table, line) for line in left_out))
+    notes = [f"No GPU, and so no line of the tools that run on one: {hosts}."] if left_out else []
+    return [line for line in table.lines if not any(line is one for one in left_out)], notes
+
+
+def _has_time(line):
+    return any(cell.time_s is not None for cell in line.cells)
+
+
+def _lacks_gpu(line):
+    return all((cell.short, cell.reason) == NO_GPU for cell in line.cells)
 
 
 def where_text(table, line):
