@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import naive
-from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align
+from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align, api
 from wfa_kernels.cpu import edit_wfa, schedule
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -240,3 +240,15 @@ def test_library_stands_alone(tmp_path):
     )
     (tmp_path / "wfa_kernels").symlink_to(ROOT / "wfa_kernels")
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=tmp_path)
+
+
+def test_a_pair_that_the_gpu_leaves_to_the_cpu_is_named_by_its_own_number(monkeypatch):
+    from wfa_kernels.cuda import aligner
+
+    letters = 20_000_000  # more than a GPU takes, which is why nothing looks at it before
+    offsets = np.array([0, 4, 8, 12, 12 + letters])
+    pattern, text = (np.full(12 + letters, letter, np.uint8) for letter in b"AC")
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    monkeypatch.setattr(aligner, "align_batch", lambda *arguments: arguments[4](np.array([3])))
+    with pytest.raises(AlignError, match=rf"^pair 3 \({letters} x {letters} bp\) can cost up to"):
+        align(PairBatch(pattern, offsets, text, offsets), Affine(120, 0, 60), device="cuda")

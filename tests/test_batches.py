@@ -77,6 +77,20 @@ def test_the_gpu_is_told_lengths_and_places(kind, long, letters, monkeypatch):
     assert skipped == list(long) and done == [row for row in range(PAIRS) if row not in long]
 
 
+@pytest.mark.parametrize("kind", [PinnedPairs, PackedPairs])
+@pytest.mark.parametrize("letters", [1 << 31, (1 << 32) + 150])
+def test_sequences_of_more_letters_than_32_bits_tell_are_too_long(kind, letters):
+    """Offsets alone: nothing reads their letters."""
+    short = PairBatch.from_strings([b"ACG"] * 3, [b"ACG"] * 3)
+    offsets = np.array([0, 3, 3 + letters, 6 + letters])
+    pairs = SimpleNamespace(pattern=short.pattern, text=short.text)
+    with mock.patch.object(PairBatch, "__post_init__", lambda pairs: None):
+        pairs = given(kind, PairBatch(short.pattern, offsets, short.text, short.text_offsets, {}))
+        skipped = []
+        found = [(batch.start, batch.stop, batch.longest) for batch in batcher().batches(pairs, 10 * letters, skipped)]
+    assert skipped == [1] and found == [(0, 1, 3), (2, 3, 3)]
+
+
 def test_lengths_are_told_by_the_caller_where_no_thread_is_free():
     pairs, free = given(PinnedPairs, random_pairs(PAIRS, 90)), Event()
     cutter = batcher()

@@ -128,6 +128,16 @@ def test_launches_keep_within_their_memory(words, longest, traced):
             assert share.reach == share.central and 2 * share.capacity <= max(share.part, 0)
 
 
+@pytest.mark.parametrize("choice", [PaperDesign(), PaperDesign(bt_blocks=2**31 - 1)])
+@pytest.mark.parametrize("longest", [300_000, 1_000_000])
+def test_bt_blocks_of_long_pairs_can_be_counted(longest, choice):
+    """In int32, by a wavefront that began within them too: behind 2**31 it would write in front of its memory."""
+    design = AffineWfa(USUAL, choice).longer()
+    for level in range(len(design.NAMES)):
+        _, share = design.plan(level, 1 << 32, 1, longest, True)
+        assert 0 < share.capacity < 2**31 - 3 * (2 * longest + 1)
+
+
 @pytest.mark.parametrize("traced", [False, True])
 def test_with_its_memory_the_first_launch_fills_the_gpu(traced):
     design = AffineWfa(USUAL, PaperDesign())

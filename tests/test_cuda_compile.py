@@ -264,6 +264,19 @@ def test_strips_of_many_planes_get_the_registers_they_need(penalties, most, monk
         assert kernel.targetoptions["max_registers"] == most
 
 
+def test_blocks_of_many_threads_get_kernels_of_as_many_registers_as_they_have():
+    """With a heuristic the compiler takes up to 76, of which a processor has not enough for 1024 threads."""
+    from wfa_kernels.cuda import affine_wfa, device
+    from wfa_kernels.heuristics import StaticBand
+
+    found = [
+        affine_wfa.make_kernel(AFFINE, True, True, StaticBand(64), device.registers_of(threads))
+        for threads in (None, 256, 1024)
+    ]
+    assert [kernel.targetoptions["max_registers"] for kernel in found] == [None, None, 64]
+    assert found[0] is found[1] and found[0].py_func.__name__ != found[2].py_func.__name__
+
+
 def test_bands_assemble_whose_two_circuits_are_not_alike(tmp_path):
     from wfa_kernels.cuda import affine_bits
 

@@ -91,6 +91,15 @@ def test_what_is_just_past_a_reach_is_not_certain(gap_open):
         assert certain.any() and not certain.all()
 
 
+@pytest.mark.slow
+def test_costs_past_32_bits_in_a_band_too_narrow_are_not_certain():
+    """A path within 300 diagonals costs 2,178 million, two gaps 2,147 million: all but the most that a score can be."""
+    letters = 53_686
+    pairs = PairBatch.from_strings([b"A" * letters], [b"C" * letters])
+    ((scores, _),) = strips_on_the_cpu.answers(pairs, (50_001, 20_001, 20_000), [(9, 0)], False)
+    assert scores.tolist() == [NO_SCORE]
+
+
 def rates_for(pairs, scores, more):
     """For each pair the rate by which its limit is its score and so much more; the lowest one if that is too little.
 

@@ -260,3 +260,8 @@ def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, 
     monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
     aligner.align_batch(pairs_of(2000, 100), Affine(2, 3, 1), "cigar", "fast", None)
     assert turns == [(100, False, True), (left, True, learns)]
+
+
+@pytest.mark.parametrize(("threads", "most"), [(None, None), (256, None), (512, 128), (992, 64), (1024, 64)])
+def test_registers_leave_room_for_a_block_of_so_many_threads(threads, most):
+    assert device.registers_of(threads) == most

@@ -12,7 +12,7 @@ from numba import cuda
 
 from tests import gpu_cells
 from wfa_kernels import Edit, align
-from wfa_kernels.cuda import aligner
+from wfa_kernels.cuda import aligner, device
 from wfa_kernels.cuda.launching import Launcher, _bind
 
 ROOT = Path(__file__).parents[1]
@@ -80,3 +80,16 @@ def test_arguments_are_put_down_once_for_a_kernel_and_its_arrays(design):
     align(gpu_cells.uniform(100_000, 150, 0.05), Edit(), scope="cigar", device="cuda", design=design)
     bound = [bound for slot in aligner.slots() for bound in slot.launch._bound.values()]
     assert bound and None not in bound
+
+
+def test_a_process_aligns_on_one_gpu(monkeypatch):
+    here = SimpleNamespace(id=1)
+    monkeypatch.setattr(device, "simulated", lambda: False)
+    monkeypatch.setattr(device, "_gpu_in_use", {})
+    monkeypatch.setattr(cuda, "current_context", lambda: None)
+    monkeypatch.setattr(cuda, "get_current_device", lambda: here)
+    device.attach()
+    device.attach()
+    here.id = 0
+    with pytest.raises(device.OtherGpuError, match="GPU 0 is the current one, and this process has aligned on GPU 1"):
+        device.attach()

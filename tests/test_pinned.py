@@ -20,6 +20,18 @@ def test_only_the_letters_of_the_pairs_are_copied(monkeypatch):
     assert not np.shares_memory(found.pattern, whole.pattern)
 
 
+def test_a_slice_of_page_locked_pairs_is_page_locked(monkeypatch):
+    monkeypatch.setattr(pinned, "pinned_array", np.empty)
+    whole = PairBatch.from_strings(["GATTACA", "ACGT", "T"], ["GAATA", "ACGGT", "C"])
+    locked = pinned.pin(whole)
+    for rows in (slice(2), slice(1, 3), slice(1, 1)):
+        part = locked[rows]
+        assert type(part) is pinned.PinnedPairs and part.pattern_offsets[0] == part.text_offsets[0] == 0
+        assert part.patterns() == whole[rows].patterns() and part.texts() == whole[rows].texts()
+        assert part.page_locked_bytes == sum(map(len, part.patterns() + part.texts()))
+        assert np.shares_memory(part.pattern, locked.pattern) == bool(len(part))
+
+
 def test_buffers_that_are_too_small_make_way(monkeypatch):
     made = []
     monkeypatch.setattr(pinned, "host_array", lambda count, dtype: made.append(count) or np.empty(count, dtype))

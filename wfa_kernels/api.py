@@ -256,7 +256,8 @@ def _check_heuristic(heuristic, pairs, penalties, algorithm, fast_gpu):
     return _STEMS["wfa", Affine]
 
 
-def _check_worst_cost(pairs, penalties):
+def _check_worst_cost(pairs, penalties, numbers=None):
+    """Raise AlignError where a pair can cost more than a score can be. numbers: of the pairs, or their places."""
     if not len(pairs):
         return
     sides = (pairs.pattern_offsets, pairs.text_offsets)
@@ -271,8 +272,9 @@ def _check_worst_cost(pairs, penalties):
     worst = int(np.argmax(np.minimum(replace, 2 * gap_open + (m + n) * gap_extend)))
     cost = worst_cost(penalties, int(m[worst]), int(n[worst]))
     if cost > MAX_SCORE:
+        number = worst if numbers is None else int(numbers[worst])
         raise AlignError(
-            f"pair {worst} ({int(m[worst])} x {int(n[worst])} bp) can cost up to {cost} under {penalties}, "
+            f"pair {number} ({int(m[worst])} x {int(n[worst])} bp) can cost up to {cost} under {penalties}, "
             f"past the int32 score limit of {MAX_SCORE}; divide the penalties by a common factor or split the pair"
         )
 
@@ -327,6 +329,8 @@ def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cp
         _check_worst_cost(pairs, penalties)
 
     def rescue(rows):
-        return on_cpu(pairs.take(rows))
+        left = pairs.take(rows)
+        _check_worst_cost(left, penalties, rows)
+        return on_cpu(left)
 
     return aligner.align_batch(pairs, penalties, scope, design, rescue, device_memory, heuristic)

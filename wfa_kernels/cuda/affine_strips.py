@@ -343,7 +343,7 @@ def _make_strips(penalties, traced, windowed, block):
     ):  # fmt: skip
         told = cuda.shared.array(both_rings, int32)
         begun_at = cuda.shared.array(both_rings, int32)
-        sums = cuda.shared.array(block, int32)
+        sums = cuda.shared.array(block, int64)
         thread, threads, reach = int32(cuda.threadIdx.x), int32(threads), int32(reach)
         lane, group = thread % threads, thread // threads
         index = int64(cuda.blockIdx.x) * int64(int32(block) // threads) + int64(group)
@@ -362,7 +362,7 @@ def _make_strips(penalties, traced, windowed, block):
         bound = int32(min(bound, limit_by(int32(rate), int32(m + n))))
         if bound > int32(0):
             strips = int32((m + int32(31)) >> int32(5))
-        told[thread], told[int32(block) + thread], sums[thread] = int32(-1), int32(-1), int32(0)
+        told[thread], told[int32(block) + thread], sums[thread] = int32(-1), int32(-1), int64(0)
         final, chunks = int32(n - m), int32(int32(2) * reach + int32(2))
         base = uint64(index * int64(part) + int64(2) * int64(bounds))
         size = uint32(strip_words(chunks, per_chunk))
@@ -427,7 +427,8 @@ def _make_strips(penalties, traced, windowed, block):
                     m, final, words, here, risen, risen_above,
                 )  # fmt: skip
                 t0, t1 = w0, w1
-                score = int32(score + more)
+                # From the bound on it is not certain, and in a band too narrow for the pair it would go past 32 bits.
+                score = int32(min(int32(score + more), bound))
                 ends = c >= min(int32(lowest + chunks - int32(1)), int32((n + int32(31)) >> int32(5)))
                 below = bound
                 if guided:
@@ -449,11 +450,12 @@ def _make_strips(penalties, traced, windowed, block):
             cuda.syncthreads()  # what this turn wrote is there before others are told of it
             if news >= int32(0):
                 told[news_at] = news
-        cuda.atomic.add(sums, group, score)
+        cuda.atomic.add(sums, group, int64(score))
         cuda.syncthreads()
         if mine and lane == int32(0) and (not windowed or int32(stop) == int32(ALL)):
-            total = border(abs(final)) + sums[group]
-            certain = total < bound
+            within = int64(border(abs(final))) + sums[group]
+            certain = within < int64(bound)
+            total = int32(within)
             scores[i] = total * int32(unit) if certain else int32(NO_SCORE)
             if certain:
                 m, n = lengths_of(shape, i)

@@ -201,9 +201,10 @@ def make_sources(triple, heuristic, before):
 
 
 @cache
-def make_kernel(triple, wide, traced, heuristic=None):
+def make_kernel(triple, wide, traced, heuristic=None, registers=None):
     """The kernel for penalties without a common divisor. wide: with diagonals in global memory; traced: with CIGARs.
-    heuristic: None, a StaticBand or a WavefrontReduction, whose numbers are constants of the kernel.
+    heuristic: None, a StaticBand or a WavefrontReduction, whose numbers are constants of the kernel. registers: a
+    thread's most, or None.
 
     Its first arguments are those of banded.make_kernel, but for the steps. unit: what scores are multiples of. central,
     reach: see above; equal where not wide. capacity: BT-blocks of a BT-buffer. part: int32 of a block's memory. memory:
@@ -284,7 +285,8 @@ def make_kernel(triple, wide, traced, heuristic=None):
             at = take(memory, shared, thread)
 
     suffix = [*map(str, triple), *["wide"] * wide, *["traced"] * traced, *[str(heuristic)] * (heuristic is not None)]
-    return named(affine_wfa, "_".join(["", *suffix]))
+    suffix += [f"{registers}_registers"] * (registers is not None)
+    return named(affine_wfa, "_".join(["", *suffix]), registers)
 
 
 def chip_bytes(triple, central, traced, heuristic=None):

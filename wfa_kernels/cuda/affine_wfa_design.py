@@ -39,7 +39,9 @@ SIMULATED_BLOCKS = 2
 _MOST_ROWS = 512
 #: Most device memory that is asked for so that the worst pair fits, in int32.
 _MOST_WORDS = 1 << 30
-_MOST_BT_BLOCKS = _MANY = 2**31 - 1
+_MANY = 2**31 - 1
+#: Most BT-blocks of a pair: they are counted in int32, and a wavefront that begins within them goes on to its end.
+_MOST_BT_BLOCKS = 2**30
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class AffineWfa(Design):
     def launch_blocks(self, blocks, share, queue, after, batch, traced):
         """Launch the kernel on a batch with so many blocks, each of that Share; the pool begins anew."""
         device.clear(batch.scratch, 1, batch.slot.compute)
-        kernel = make_kernel(self.triple, share.wide, traced, self.heuristic)
+        registers = device.registers_of(self.choice.block_threads)
+        kernel = make_kernel(self.triple, share.wide, traced, self.heuristic, registers)
         batch.slot.launch(
             kernel, blocks, self.threads(share, blocks), *batch.input, queue, after, *batch.output, self.unit,
             share.central, share.reach, share.capacity, share.part, batch.slot.scratch_numbers,
@@ -178,7 +181,7 @@ class AffineWfa(Design):
         Measured on random pairs: 0.94 of that, as some diagonals stay unreached. Within this an eighth is to spare.
         """
         if self.choice.bt_blocks is not None:
-            return self.choice.bt_blocks
+            return min(_MOST_BT_BLOCKS, self.choice.bt_blocks)
         _, _, e = self.triple
         reach = self._reach(score)
         diagonals = score + 1 + e * reach * (reach + 1)

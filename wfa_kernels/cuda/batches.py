@@ -145,7 +145,7 @@ class Batcher:
         slot, stop = self.slots[number % len(self.slots)], self._cut(pairs, start, number, letters)
         slot.arrived.synchronize()  # until then its page-locked buffers are being read
         blocks, words, pieces = records.blocks_of(stop - start), record_words(bits), []
-        told, longest = slot.staged_records[: blocks * words], np.empty(blocks, np.int32)
+        told, longest = slot.staged_records[: blocks * words], np.empty(blocks, np.int64)
         for at in range(0, stop - start, _LENGTHS_AT_A_TIME):
             rows = slice(start + at, min(start + at + _LENGTHS_AT_A_TIME, stop) + 1)
             first, last = at // THREADS, (at + _LENGTHS_AT_A_TIME) // THREADS

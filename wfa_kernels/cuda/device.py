@@ -18,8 +18,15 @@ FEW_SIDE_BY_SIDE = 28
 #: strips. A quarter of a Hopper processor has registers for five warps of those, 96 each, and 32 for one warp besides.
 #: Blocks of more warps wait until several pairs of strips are done on one processor.
 BESIDE_REGISTERS = 32
+#: Registers of a processor, by how many a warp's threads get them, and most of a thread.
+_REGISTERS, _REGISTERS_AT_A_TIME, _MOST_REGISTERS = 65536, 8, 255
 #: Bytes of dynamic shared memory of a block up to which the driver need not be told of it.
 ALWAYS_ALLOWED = 48 * 1024
+_gpu_in_use = {}  # "number": of the GPU that this process aligns on
+
+
+class OtherGpuError(RuntimeError):
+    """The current GPU is not the one that this process aligns on."""
 
 
 def simulated():
@@ -93,6 +100,12 @@ def named(function, suffix, registers=None, carveout=None):
     function.__qualname__ += suffix
     options = {} if simulated() else {"max_registers": registers, "shared_memory_carveout": carveout, "cache": True}
     return cuda.jit(**options)(function)
+
+
+def registers_of(threads):
+    """Most registers of a thread with which a block of so many fits a processor; None where all do, or for None."""
+    most = _MOST_REGISTERS if threads is None else _REGISTERS // threads // _REGISTERS_AT_A_TIME * _REGISTERS_AT_A_TIME
+    return most if most < _MOST_REGISTERS else None
 
 
 def give_back_freed():
@@ -186,11 +199,20 @@ def is_done(event):
 
 
 def attach():
-    """Make the GPU's context the calling thread's: the driver's own calls need one, Numba's see to it by the way."""
+    """Make the GPU's context the calling thread's: the driver's own calls need one, Numba's see to it by the way.
+
+    Raises OtherGpuError where another GPU has been in use: what is kept between calls, kernels among it, is that one's.
+    """
     if not simulated():
         from numba import cuda
 
         cuda.current_context()
+        here = cuda.get_current_device().id
+        if _gpu_in_use.setdefault("number", here) != here:
+            raise OtherGpuError(
+                f"GPU {here} is the current one, and this process has aligned on GPU {_gpu_in_use['number']}: a "
+                "process aligns on one GPU; allowed: a process for each"
+            )
 
 
 def wait():

@@ -23,6 +23,12 @@ _PIECE = 1 << 20
 class PinnedPairs(PairBatch):
     """A PairBatch whose flat bytes are page-locked: made by ``pin``."""
 
+    def __getitem__(self, rows):
+        """A slice (step 1) of the batch, page-locked as it is: it shares its bytes."""
+        part = super().__getitem__(rows)
+        sides = _from_zero(part.pattern, part.pattern_offsets), _from_zero(part.text, part.text_offsets)
+        return type(self)(*sides[0], *sides[1], part.metadata)
+
     @property
     def page_locked_bytes(self):
         """Bytes of page-locked memory that it holds."""
@@ -35,7 +41,7 @@ class PackedPairs(PairBatch):
 
     planes: two arrays uint64[...], of the patterns and of the texts, as packing says but without the words before the
     first letter; offsets begin at 0. odd_rows: int64[...], pairs with a letter that has no code. records: uint32[...],
-    what the GPU is to be told of the pairs, page-locked, with so many bits a length (see records). longest: int32[...],
+    what the GPU is to be told of the pairs, page-locked, with so many bits a length (see records). longest: int64[...],
     the longest sequence of each. packed_from: the four arrays that were packed. Raises PairsError for others.
     """
 
@@ -87,7 +93,7 @@ def _records(*sides):
     blocks = records.blocks_of(pairs)
     bits = records.bits_for(max(int(np.diff(offsets).max(initial=0)) for offsets in sides))
     told = pinned_array(max(1, blocks * record_words(bits)), np.uint32)[: blocks * record_words(bits)]
-    longest = np.zeros(blocks, np.int32)
+    longest = np.zeros(blocks, np.int64)
     records.tell(*sides, bits, told, longest)
     return told, bits, longest
 

@@ -15,8 +15,8 @@ _ELEMENTS = {8: np.uint16, 16: np.uint32, 32: np.uint64}
 
 
 def bits_for(longest):
-    """Bits of the lengths in records of pairs of sequences of up to so many letters."""
-    return next(bits for bits in _ELEMENTS if longest < 1 << bits)
+    """Bits of the lengths in records of pairs of sequences of up to so many letters, or as many as there are."""
+    return next((bits for bits in _ELEMENTS if longest < 1 << bits), max(_ELEMENTS))
 
 
 def blocks_of(pairs):
@@ -28,7 +28,7 @@ def tell(pattern_offsets, text_offsets, bits, records, longest):
     """Fill the records of consecutive pairs; the longest of their sequences.
 
     pattern_offsets, text_offsets: int64[pairs + 1]. records: uint32[blocks * record_words(bits)]. longest:
-    int32[blocks], the longest sequence of each, written. Longer ones than a record can tell are cut off there.
+    int64[blocks], the longest sequence of each, written. Longer ones than a record can tell are cut off there.
     """
     lengths = records.view(_ELEMENTS[bits])
     return _tell(pattern_offsets, text_offsets, THREADS, bits, records, lengths, longest)

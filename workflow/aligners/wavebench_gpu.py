@@ -45,16 +45,20 @@ class Brought:
         alike = held is not None and _starts(pairs) == _starts(held)
         if alike and len(pairs) == len(held):
             return there
-        if alike and len(pairs) < len(held):  # a size that is tried
-            return _BRING[source](pairs)
+        if alike and len(pairs) < len(held):
+            return there[: len(pairs)] if source == "pinned" else _BRING[source](pairs)
         del held, there
         self._held.pop(source, None)  # its memory comes back before more is taken
         self._held[source] = pairs, _BRING[source](pairs)
         return self._held[source][1]
 
-    def bytes_of_others(self, source):
-        """Bytes of page-locked memory that hold pairs for other sources than this one."""
-        return sum(there.page_locked_bytes for other, (_, there) in self._held.items() if other != source)
+    def bytes_besides(self, pairs, source):
+        """Bytes of page-locked memory that are held for others than these pairs, which were taken from the source."""
+        held = {of: there for of, (_, there) in self._held.items()}
+        besides = sum(there.page_locked_bytes for there in held.values())
+        if source in held and (source == "pinned" or held[source] is pairs):
+            besides -= pairs.page_locked_bytes
+        return besides
 
 
 def _starts(pairs):
@@ -158,7 +162,7 @@ class WavebenchGpu(Adapter):
         if reset:
             wfa_kernels.release_gpu_memory()
         peaks = wfa_kernels.gpu_peak_memory(reset)
-        peaks["pinned"] -= _brought.bytes_of_others(self.source)
+        peaks["pinned"] -= _brought.bytes_besides(self._pairs, self.source)
         return {f"peak_{kind}_bytes": size for kind, size in peaks.items()}
 
     def outputs(self):
