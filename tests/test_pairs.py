@@ -49,6 +49,19 @@ def test_content_hash_is_of_the_pairs_not_of_the_buffer():
     assert made[1:].content_hash() == batch((b"T", b"TT")).content_hash()
     assert made.content_hash() != batch((b"A", b"G"), (b"CT", b"TT")).content_hash()
     assert made.content_hash() != batch((b"G", b"AC"), (b"TT", b"T")).content_hash()
+    assert len({batch(*[(b"", b"")] * count).content_hash() for count in range(3)}) == 3
+
+
+def test_content_hash_is_of_all_pieces(monkeypatch):
+    texts = [b"ACGT" * 5, b"GATTACA", b"", b"TTT"]
+    whole = batch(*zip(texts, texts, strict=True)).content_hash()
+    monkeypatch.setattr(pairs, "_HASHED_LENGTHS", 2)
+    monkeypatch.setattr(pairs, "_HASHED_LETTERS", 3)
+    found = {whole, batch(*zip(texts, texts, strict=True)).content_hash()}
+    for at, changed in ((0, b"ACGT" * 4 + b"ACGA"), (2, b"A"), (3, b"TTA")):
+        others = [*texts[:at], changed, *texts[at + 1 :]]
+        found |= {batch(*zip(*sides, strict=True)).content_hash() for sides in ((texts, others), (others, texts))}
+    assert len(found) == 8, "one for each content, and the whole one, of larger pieces"
 
 
 @pytest.mark.parametrize(

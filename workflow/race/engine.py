@@ -82,7 +82,7 @@ def _race_once(conductor, dataset, path, host, store, out):
     """Race a data set, or take the finished race from the store."""
     began = time.monotonic()
     pairs = PairBatch.from_arrow(path)[: conductor.plan.most_pairs]
-    dataset_hash = pairs.content_hash()  # 30 GB take half a minute
+    dataset_hash = pairs.content_hash()
     described = [pairs.metadata.get(key, "") for key in ("model", "source")]  # samples tell what its letters are
     key = provenance.race_key(conductor.plan, conductor, [dataset_hash, *described], host)
     kept = os.path.join(store, f"{conductor.plan.experiment}-{dataset}-{key}.parquet")
