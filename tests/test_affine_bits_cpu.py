@@ -171,6 +171,19 @@ def test_long_pairs_agree_with_wavefronts(length, error):
     check(pairs, USUAL, align_pairs(pairs, USUAL, "score", kernel=affine_wfa)[0])
 
 
+@pytest.mark.parametrize("costs", [USUAL, Edit()], ids=str)
+def test_long_pairs_are_not_counted_in_the_narrow_lanes_of_short_ones(costs):
+    """Their bands are alike, but 16 bits do not count 66,000 letters."""
+    random, pairs = np.random.default_rng(66), []
+    for at in range(72):
+        pattern = random_letters(random, 66_000 if at % 6 == 0 else 5000)
+        text = bytearray(pattern)
+        for place in range(8000, len(text), 16_000):
+            text[place] = {65: 67, 67: 71, 71: 84, 84: 65}[text[place]]
+        pairs.append((pattern, bytes(text)))
+    check(pairs, costs, [(4 if costs is USUAL else 1) * (4 if len(one) > 5000 else 0) for one, _ in pairs])
+
+
 def test_long_ways_back_are_computed_twice(vector):
     """Pairs whose codes do not fit at once keep states instead, and need no more memory than those."""
     pairs = noisy_pairs(3, 3000, [0.15], 5)

@@ -29,7 +29,7 @@ def batch_of(pairs):
 
 
 def settled(pairs, costs):
-    scores, _, _ = clean._settle(*read_only_arrays(batch_of(pairs)), 0, len(pairs), *costs.triple, False)
+    scores, _, _ = clean._settle(*read_only_arrays(batch_of(pairs)), 0, len(pairs), *costs.triple, 0, False)
     return scores.tolist()
 
 
@@ -97,9 +97,20 @@ def test_one_error_at_every_place_is_settled():
         assert check(changed + shorter, costs, affine_wfa) == 260
 
 
-def test_what_ends_with_the_batch_is_left_to_the_other_kernel():
+def test_what_ends_with_the_batch_is_settled_as_elsewhere():
+    """By the other kernel its gap might lie elsewhere, and where letters end depends on the threads."""
+    runs = [(b"CG" * 9 + b"A" * count + b"TC" * 20, b"CG" * 9 + b"A" * 9 + b"TC" * 20) for count in (8, 9, 10)]
+    for pair in (*runs, (b"ACGT" * 40, b"ACGT" * 39 + b"ACGA"), (b"", b"ACGT"), (b"A", b"A")):
+        batches = batch_of([pair])[:1], PairBatch.from_strings([pair[0]], [pair[1]])
+        found = [clean._settle(*read_only_arrays(one), 0, 1, *Affine(4, 6, 2).triple, 1000, True) for one in batches]
+        for one, other in zip(*found, strict=True):
+            assert one.tolist() == other.tolist()
+        assert found[0][0][0] != NO_SCORE
+
+
+def test_what_ends_with_the_batch_is_left_to_the_other_kernel_where_a_copy_has_no_room():
     batch = PairBatch.from_strings([b"ACGT", b"ACGT" * 16], [b"ACGA", b"ACGT" * 16])
-    scores, _, _ = clean._settle(*read_only_arrays(batch), 0, 2, *Edit().triple, False)
+    scores, _, _ = clean._settle(*read_only_arrays(batch), 0, 2, *Edit().triple, 255, False)
     assert scores.tolist() == [1, NO_SCORE]
     assert clean.align_range(batch, Edit(), "score", 0, 2, 2**20, edit_wfa)[0].tolist() == [1, 0]
     assert clean.align_range(batch, Edit(), "score", 1, 2, 2**20, edit_wfa)[0].tolist() == [0]

@@ -2,7 +2,10 @@
 
 import importlib
 import random
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from wfa_kernels.pairs import PairBatch
 from wfa_kernels.penalties import Edit
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
+ROOT = Path(__file__).resolve().parents[1]
 ALGORITHMS = ("edit_wfa", "bpm", "ond")
 COSTS = Edit().triple
 BUDGET = 2**28
@@ -242,6 +246,31 @@ def test_one_long_and_one_empty_or_short_sequence(algorithm, flip):
         batch = PairBatch.from_strings([pair[0]], [pair[1]])
         assert cpu(algorithm, batch, "score")[0] == [score]
         assert cpu(algorithm, batch, "cigar") == ([score], [OK], [cigar])
+
+
+#: Aligns a pair whose pattern ends so many letters before a page that cannot be read.
+_BEFORE_A_WALL = """
+import ctypes, mmap, sys
+import numpy as np
+from wfa_kernels import Edit, PairBatch, align
+page = mmap.PAGESIZE
+area = mmap.mmap(-1, 2 * page)
+begin = ctypes.addressof(ctypes.c_char.from_buffer(area))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(begin + page), page, 0) == 0
+letters = np.ctypeslib.as_array((ctypes.c_uint8 * page).from_address(begin))
+letters[:] = ord("A")
+pattern, text = letters[page - 5 - int(sys.argv[1]):], np.frombuffer(b"AAAAACCCCC" + b"A" * 200, np.uint8)
+pairs = PairBatch(pattern, np.array([0, 5]), text, np.array([0, 10]))
+for scope in ("score", "cigar"):
+    print(align(pairs, Edit(), algorithm="wfa", scope=scope, threads=1).scores.tolist())
+"""
+
+
+@pytest.mark.parametrize("behind", [0, 63, 64, 65])
+def test_wavefronts_read_no_further_than_the_letters(behind):
+    done = subprocess.run([sys.executable, "-c", _BEFORE_A_WALL, str(behind)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[5]\n[5]\n"
 
 
 def test_pair_of_length_100000_with_few_errors():

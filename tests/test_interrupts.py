@@ -61,6 +61,44 @@ def test_handlers_are_called_behind_the_work_in_the_order_of_their_signals():
             signal.signal(number, handler)
 
 
+def test_all_handlers_are_called_and_back_whatever_one_of_them_raises(monkeypatch):
+    """Also what one raises that is back while others are not yet."""
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+    came = []
+
+    def handler(number, _):
+        came.append(number)
+        raise KeyboardInterrupt
+
+    def work():
+        for number in signals:
+            signal.raise_signal(number)
+
+    def put_back_and_send(number, function):
+        replaced = before_it(number, function)
+        if function is handler:
+            came.append("back")
+            signal.raise_signal(number)
+        return replaced
+
+    before, before_it = {number: signal.signal(number, handler) for number in signals}, interrupts._signal.signal
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.hold(work)
+        assert came == list(signals) and all(signal.getsignal(number) is handler for number in signals)
+        monkeypatch.setattr(interrupts._signal, "signal", put_back_and_send)
+        came.clear()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.hold(lambda: None)
+        monkeypatch.undo()
+        assert all(signal.getsignal(number) is handler for number in signals) and came.count("back") == len(signals)
+        assert came.index(signal.SIGINT) > came.index(signal.SIGTERM), "Ctrl-C waits for the others"
+    finally:
+        monkeypatch.undo()
+        for number, function in before.items():
+            signal.signal(number, function)
+
+
 def test_what_the_work_raises_is_raised_and_handlers_are_back():
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ZeroDivisionError):

@@ -8,6 +8,7 @@ from wfa_kernels.cpu.backtrace import append_run, reverse_runs, splits, with_roo
 from wfa_kernels.cpu.bit_groups import border_steps, double_steps, lowest_diagonal, proof_limit
 from wfa_kernels.cpu.bit_plan import (
     SEEN,
+    counts,
     diagonals_for,
     final_gap_cost,
     foretold,
@@ -176,17 +177,18 @@ def _group(
 
 @helper
 def _gathered(sequences, start, pairs, order, costs, lane, words, most):
-    """(the table of lanes, words): pairs that follow in the order, as long as their bands are like the first one's."""
+    """(the table of lanes, words): pairs that follow in the order, as long as their bands are like the first one's and
+    they can be counted in such a lane: bands are alike of a long clean pair and of a short one of unlike lengths."""
     lanes = np.zeros((min(most, len(order)), LANE_COLUMNS), np.int64)
     widest = words + words // 4
     for z in range(len(lanes)):
         i = order[z]
         own = words_for(pairs[i, DIAGONALS], lane)
-        if own > widest:
+        m, n = _lengths(sequences, start + i)
+        if own > widest or not counts(lane, m, n, costs[3]):
             lanes = lanes[:z]
             break
         words = max(words, own)
-        m, n = _lengths(sequences, start + i)
         lanes[z, ROW], lanes[z, M], lanes[z, N] = start + i, m, n
     for z in range(len(lanes)):
         m, n = lanes[z, M], lanes[z, N]

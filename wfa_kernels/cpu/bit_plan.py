@@ -78,12 +78,18 @@ def words_for(diagonals, lane):
 
 
 @helper
+def counts(lane, m, n, digits):
+    """Whether the double steps of a pair, and its score, can be counted in a lane; digits: of a step's cost."""
+    return digits < lane - 1 and double_steps(m, n) < 1 << min(lane - 1 - digits, 62)
+
+
+@helper
 def lane_for(m, n, diagonals, pairs, vector, digits):
     """(lane, words) that take the least time for each of ``pairs`` pairs like this one; digits: of a step's cost."""
     best, best_lane, best_words = np.inf, 0, 0
     for lane in (16, 32, 64):
-        if digits >= lane - 1 or double_steps(m, n) >= 1 << min(lane - 1 - digits, 62):
-            continue  # scores and steps are counted in the lane
+        if not counts(lane, m, n, digits):
+            continue
         words = words_for(diagonals, lane)
         cost = step_cost(words) / min(pairs, vector // lane)
         if cost < best:

@@ -18,15 +18,16 @@ cheapest if
 j(p) = a(p) + b(p), mismatches of the main diagonal before p and of the final one from p on. b falls as p grows, so only
 where the main diagonal has its next mismatch, or the shorter sequence its end, can j be least.
 
-Memory: none but the answers. Limits: a pair that ends less than a block before the end of the batch's letters, where
-blocks cannot be loaded, is left to the other kernel.
+Memory: the answers, and a copy of a pair that ends less than a block before the end of the batch's letters, where
+blocks cannot be loaded. The other kernel might give it another of its cheapest alignments than it gets elsewhere, and
+where letters end depends on the threads (longest_first). Limits: where the copy has no room, it is left to that kernel.
 """
 
 import numpy as np
 from numba import njit, uint64
 
 from wfa_kernels.cigar import DELETION, INSERTION, MATCH, MISMATCH
-from wfa_kernels.cpu.backtrace import append_run, read_only_arrays, splits, with_room
+from wfa_kernels.cpu.backtrace import append_run, copy_run, read_only_arrays, splits, with_room
 from wfa_kernels.cpu.helper import helper
 from wfa_kernels.cpu.intrinsics import BLOCK, address_of, count_ones, count_trailing_zeros, differing_letters
 from wfa_kernels.cpu.left_over import with_rest
@@ -45,7 +46,7 @@ def align_range(pairs, penalties, scope, start, stop, budget_bytes, rest):
     """
     traced = scope == "cigar"
     arrays = read_only_arrays(pairs)
-    scores, cigars, lengths = _settle(*arrays, start, stop, *penalties.triple, traced)
+    scores, cigars, lengths = _settle(*arrays, start, stop, *penalties.triple, budget_bytes, traced)
     return with_rest(rest, pairs, penalties, scope, start, budget_bytes, scores, cigars, lengths)
 
 
@@ -53,23 +54,32 @@ def share(pairs, penalties):
     """Share of settled pairs among a few of a batch, its middle ones."""
     start = max(0, (len(pairs) - _SAMPLE) // 2)
     stop = min(len(pairs), start + _SAMPLE)
-    scores, _, _ = _settle(*read_only_arrays(pairs), start, stop, *penalties.triple, False)
+    scores, _, _ = _settle(*read_only_arrays(pairs), start, stop, *penalties.triple, 0, False)
     return float(np.mean(scores != NO_SCORE)) if stop > start else 0.0
 
 
 @njit(nogil=True, cache=True)
-def _settle(pattern, pattern_offsets, text, text_offsets, start, stop, mismatch, gap_open, gap_extend, traced):
+def _settle(
+    pattern, pattern_offsets, text, text_offsets, start, stop, mismatch, gap_open, gap_extend, budget_bytes, traced
+):  # fmt: skip
     """(scores int32[k], NO_SCORE where not settled; packed CIGARs of the settled pairs; elements of each)."""
     scores = np.full(stop - start, NO_SCORE, np.int32)
     lengths = np.zeros(stop - start, np.int64)
     cigars = np.empty(4 * (stop - start) if traced else 0, np.uint32)
-    filled = 0
+    filled, letters = 0, np.empty(0, np.uint8)
     limits = (2 * (gap_open + gap_extend) // mismatch, (gap_open + 2 * gap_extend) // mismatch, gap_open // mismatch)
     for i in range(start, stop):
         p, t = address_of(pattern) + pattern_offsets[i], address_of(text) + text_offsets[i]
         m, n = pattern_offsets[i + 1] - pattern_offsets[i], text_offsets[i + 1] - text_offsets[i]
         if pattern_offsets[i + 1] + BLOCK > len(pattern) or text_offsets[i + 1] + BLOCK > len(text):
-            continue
+            copied = m + n + 2 * BLOCK
+            if copied > budget_bytes:
+                continue
+            if copied > len(letters):
+                letters = np.empty(copied, np.uint8)
+            copy_run(pattern, pattern_offsets[i], letters, 0, m)
+            copy_run(text, text_offsets[i], letters, m + BLOCK, n)
+            p, t = address_of(letters), address_of(letters) + m + BLOCK
         d = abs(n - m)
         limit = limits[min(d, 2)]
         if d == 0:

@@ -31,7 +31,20 @@ def hold(work, *arguments):
             _signal.signal(number, lambda *came: waiting.append(came))
         return work(*arguments)
     finally:
-        for number, handler in handlers.items():
-            _signal.signal(number, handler)
-        for number, frame in waiting:
+        _put_back_and_call(list(handlers.items()), handlers, waiting)
+
+
+def _put_back_and_call(replaced, handlers, waiting):
+    """Put all handlers back, then call those of the signals that came, each whatever one before it raises.
+
+    SIGINT's, the first of _SIGNALS, last: one that is back may be called at once, while others are still replaced.
+    """
+    try:
+        if replaced:
+            _signal.signal(*replaced.pop())
+        elif waiting:
+            number, frame = waiting.pop(0)
             handlers[number](number, frame)
+    finally:
+        if replaced or waiting:
+            _put_back_and_call(replaced, handlers, waiting)
