@@ -8,6 +8,7 @@ import yaml
 
 from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, read_csv
+from workflow.scripts import doubts
 from workflow.scripts.doubts import twins_too_noisy
 
 
@@ -139,6 +140,12 @@ def test_few_pairs_are_answered_pairs(make):
     assert "few pairs" in tidy["note"]
 
 
+@pytest.mark.parametrize(("threads", "pairs", "few"), [(1, 29, True), (1, 30, False), (2, 30, False), (16, 159, True),
+                                                      (16, 160, False)])  # fmt: skip
+def test_pairs_are_few_for_their_threads(threads, pairs, few):
+    assert doubts.few_pairs(measurement(threads=threads, pairs=pairs)) == few
+
+
 def test_a_time_of_idle_threads_is_marked(make):
     rows = [measurement(threads=16, pairs=10), measurement(threads=1, pairs=10)]
     of = {r["threads"]: r["note"] for r in cells(make("thesis_tab1", rows), source="here", tool="edlib", scope="cigar")
@@ -158,7 +165,7 @@ def test_a_gpus_time_scaled_from_so_few_pairs_that_they_do_not_fill_it_is_doubte
     on_cpu = measurement(dataset="uniform_150_e10", pairs=1999)
     text = Path(f"{make('thesis_tab1', [few, more, on_cpu])}.html").read_text()
     assert text.count('<small class="mark">few pairs</small>') == 1
-    assert "few pairs: scaled from fewer than 30 answered ones, on a GPU 2000" in text
+    assert "few pairs: scaled from fewer answered ones than 30 pairs, of several threads 10 each, on a GPU 2000" in text
 
 
 def test_a_gpus_time_scaled_from_a_short_call_is_doubted(make):

@@ -156,8 +156,26 @@ def test_shards_are_contiguous_parts_of_all_pairs(shards):
     bounds = worker.shard_bounds(pairs, shards)
     assert bounds[0][0] == 0 and bounds[-1][1] == 40 and len(bounds) == shards
     assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
-    bases = [int(pairs[a:b].pattern_lengths.sum() + pairs[a:b].text_lengths.sum()) for a, b in bounds]
-    assert max(bases) - min(bases) <= 4 * 40
+    cells = [pairs[a:b].cells for a, b in bounds]
+    assert max(cells) - min(cells) <= 2 * 50 * 50 * 1.2
+
+
+@pytest.mark.parametrize(("lengths", "shards", "sizes"), [
+    ([100] * 16, 16, [1] * 16), ([100, 100], 2, [1, 1]), ([100, 500], 2, [1, 1]), ([500, 100], 2, [1, 1]),
+    ([100] * 3, 5, [1, 1, 1, 0, 0]), ([], 3, [0, 0, 0]), ([900] + [100] * 9, 3, [1, 1, 8]),
+    ([100] * 9 + [900], 2, [9, 1]), ([10, 10, 10, 10, 20], 2, [4, 1]),
+])  # fmt: skip
+def test_shards_have_as_many_cells_and_a_pair_each_where_there_are_enough(lengths, shards, sizes):
+    texts = [b"A" * length for length in lengths]
+    bounds = worker.shard_bounds(PairBatch.from_strings(texts, texts), shards)
+    assert [stop - start for start, stop in bounds] == sizes and bounds[0][0] == 0 and bounds[-1][1] == len(texts)
+    assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def test_shards_of_very_many_pairs_begin_at_some_of_their_places(monkeypatch):
+    monkeypatch.setattr(worker, "_MOST_PLACES", 8)
+    bounds = worker.shard_bounds(random_pairs(1000, 20), 4)
+    assert bounds == [(0, 250), (250, 500), (500, 750), (750, 1000)]
 
 
 def test_compiled_kernels_are_kept_for_one_state_of_the_sources(tmp_path, monkeypatch):

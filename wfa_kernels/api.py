@@ -333,4 +333,5 @@ def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cp
         _check_worst_cost(left, penalties, rows)
         return on_cpu(left)
 
-    return aligner.align_batch(pairs, penalties, scope, design, rescue, device_memory, heuristic)
+    bytes_ = None if device_memory is None else int(device_memory)  # a NumPy integer would end up as an array's size
+    return aligner.align_batch(pairs, penalties, scope, design, rescue, bytes_, heuristic)

@@ -228,7 +228,7 @@ def _through_a_stream(pairs, way, left, turn):
                 _let_go([way])
             raise
         left.again = _without_odd(again, pairs)
-        if traced and count:
+        if traced and count and turn.learns:  # a few that are left have more runs than the pairs of a next call
             stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
     answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
     return AlignmentResult(scores, status, *answers, timings=Timings(turn.spans))

@@ -29,6 +29,8 @@ from workflow.race.host import usable_cores
 OUT_OF_MEMORY = "out of memory"
 #: Pairs of the first call, which compiles and loads.
 WARM_UP_PAIRS = 8
+#: Places at which a shard may begin, at most.
+_MOST_PLACES = 1 << 16
 
 
 class Cell:
@@ -59,13 +61,27 @@ def fresh_adapter(tool, threads):
 
 
 def shard_bounds(pairs, shards):
-    """Contiguous [start, stop) ranges of about equal bases, one a shard; some may be empty."""
-    if shards == 1:  # of 100M pairs the sums below take two seconds
-        return [(0, len(pairs))]
-    ends = pairs.pattern_offsets - pairs.pattern_offsets[0] + pairs.text_offsets - pairs.text_offsets[0]
-    cuts = np.searchsorted(ends, np.linspace(0, ends[-1], shards + 1))
-    cuts[0], cuts[-1] = 0, len(pairs)
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    """Contiguous [start, stop) ranges of about as many cells each, one a shard; with a pair at least where there are as
+    many, else one each for the first.
+
+    A run lasts as long as its slowest shard, and tools take time by cells, not letters: a shard of two long pairs
+    beside others of one would tell half of what the threads can do.
+    """
+    count = len(pairs)
+    if shards == 1:
+        return [(0, count)]
+    places = np.linspace(0, count, min(count, _MOST_PLACES) + 1).astype(np.int64)  # of 100M pairs all take seconds
+    letters = [np.diff(offsets[places]).astype(np.float64) for offsets in (pairs.pattern_offsets, pairs.text_offsets)]
+    held = np.diff(places)
+    ends = np.concatenate([[0], np.cumsum(letters[0] * letters[1] / held + held)])
+    wanted = np.linspace(0, ends[-1], shards + 1)
+    behind = np.clip(np.searchsorted(ends, wanted), 1, len(held)) if count else np.zeros(shards + 1, np.int64)
+    cuts = behind - (wanted - ends[behind - 1] < ends[behind] - wanted) if count else behind
+    number = np.arange(shards + 1)
+    cuts = np.maximum.accumulate(cuts - number) + number  # a place further than the one before, at least
+    cuts = np.minimum(cuts, np.maximum(len(held) - shards + number, np.minimum(number, len(held))))
+    cuts[0], cuts[-1] = 0, len(held)
+    return list(zip(places[cuts[:-1]].tolist(), places[cuts[1:]].tolist(), strict=True))
 
 
 class Shard:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from workflow.scripts import gpu_ratios, ratios
 from workflow.scripts.dataset_labels import names_of_real, places, short, unraced
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, MOST_COVERAGE, SHORT_S
+from workflow.scripts.doubts import FEW_TEXT, MOST_COVERAGE, SHORT_S
 from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -153,7 +153,7 @@ def _few(panel, shown, real):
     """Sentence on the faint markers, or nothing."""
     faint = [s for s in panel.speedups if s.median is not None and panel.faint(s)]
     few = [(tool, s.dataset) for s in faint for tool in gpu_ratios.scaled_from_little(s)]
-    told = f"Faint, from under {FEW_PAIRS} pairs, on a GPU {FEW_PAIRS_GPU} or {1000 * SHORT_S:.0f} ms"
+    told = f"Faint, from under {FEW_TEXT} or {1000 * SHORT_S:.0f} ms"
     if len(faint) > MOST_NAMED:
         ratios_there_are = sum(s.median is not None for s in panel.speedups)
         return [f"{told}: {len(faint)} of {ratios_there_are} ratios; the table has the pairs of each time"]

@@ -1,6 +1,6 @@
 """What a table says in words, the same in Markdown and HTML: times, recall, hosts, threads, provenance, details."""
 
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, NOISY, SHORT_S, TOO_WIDE, machines_text
+from workflow.scripts.doubts import FEW_TEXT, NOISY, SHORT_S, TOO_WIDE, machines_text
 from workflow.scripts.format_numbers import count, percent, short_commit, significant
 from workflow.scripts.table import NO_GPU
 from workflow.scripts.tools import TOOL_NAMES
@@ -28,7 +28,7 @@ HOW_TO_READ = (
     "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
     "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work, and no rate of "
     "the kernels is given.",
-    f"Doubts: few pairs: scaled from fewer than {FEW_PAIRS} answered ones, on a GPU {FEW_PAIRS_GPU}; short call: "
+    f"Doubts: few pairs: scaled from fewer answered ones than {FEW_TEXT}; short call: "
     f"scaled from less than {1000 * SHORT_S:.0f} ms on a GPU, where what a call costs besides is a good part; stale: "
     "measured with other sources of the tool; older way of measuring: by another procedure than today's, see the "
     "notes; race invalid: its twins ran unevenly.",

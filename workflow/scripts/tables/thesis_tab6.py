@@ -3,7 +3,7 @@
 import click
 
 from workflow.scripts import papers, peaks, table_build, table_plain
-from workflow.scripts.doubts import FEW_PAIRS, FEW_PAIRS_GPU, SHORT_S
+from workflow.scripts.doubts import FEW_TEXT, SHORT_S
 from workflow.scripts.format_numbers import count, significant
 from workflow.scripts.table import Table
 from workflow.scripts.table_cli import read_measurements, read_yaml
@@ -108,7 +108,7 @@ def table(printed, standings, filled):
         lines += [_paper_line(row) for row in printed if row["device_class"] == device]
     notes = [f"† {row['label']}, {row['tool']}: {row['note']}." for row in printed if row["note"]]
     notes.append(
-        f"Ours: few pairs: of fewer than {FEW_PAIRS}, on a GPU {FEW_PAIRS_GPU}; short call: of less than "
+        f"Ours: few pairs: of fewer than {FEW_TEXT}; short call: of less than "
         f"{1000 * SHORT_S:.0f} ms on a GPU; stale: measured with other sources of the tool; older way of measuring: by "
         "another procedure than today's; race invalid: its twins ran unevenly."
     )
