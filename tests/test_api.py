@@ -242,6 +242,18 @@ def test_library_stands_alone(tmp_path):
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=tmp_path)
 
 
+def test_the_gpu_is_given_its_memory_as_a_plain_integer(monkeypatch):
+    """Of it come sizes of arrays, which numba-cuda takes from no NumPy integer."""
+    from wfa_kernels.cuda import aligner
+
+    given = []
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    monkeypatch.setattr(aligner, "align_batch", lambda *arguments: given.append(arguments[5]))
+    for asked in (np.int64(1 << 30), 1 << 30, None):
+        align(PairBatch.from_strings(["A"], ["A"]), Edit(), device="cuda", device_memory=asked)
+    assert given == [1 << 30, 1 << 30, None] and type(given[0]) is int
+
+
 def test_a_pair_that_the_gpu_leaves_to_the_cpu_is_named_by_its_own_number(monkeypatch):
     from wfa_kernels.cuda import aligner
 

@@ -83,7 +83,6 @@ def test_sequences_of_more_letters_than_32_bits_tell_are_too_long(kind, letters)
     """Offsets alone: nothing reads their letters."""
     short = PairBatch.from_strings([b"ACG"] * 3, [b"ACG"] * 3)
     offsets = np.array([0, 3, 3 + letters, 6 + letters])
-    pairs = SimpleNamespace(pattern=short.pattern, text=short.text)
     with mock.patch.object(PairBatch, "__post_init__", lambda pairs: None):
         pairs = given(kind, PairBatch(short.pattern, offsets, short.text, short.text_offsets, {}))
         skipped = []

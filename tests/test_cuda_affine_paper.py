@@ -128,7 +128,7 @@ def test_launches_keep_within_their_memory(words, longest, traced):
             assert share.reach == share.central and 2 * share.capacity <= max(share.part, 0)
 
 
-@pytest.mark.parametrize("choice", [PaperDesign(), PaperDesign(bt_blocks=2**31 - 1)])
+@pytest.mark.parametrize("choice", [PaperDesign(), PaperDesign(bt_blocks=2**30)])
 @pytest.mark.parametrize("longest", [300_000, 1_000_000])
 def test_bt_blocks_of_long_pairs_can_be_counted(longest, choice):
     """In int32, by a wavefront that began within them too: behind 2**31 it would write in front of its memory."""

@@ -253,13 +253,16 @@ def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, 
 
     def align(stream, pairs, letters, scores, status, ends, room, spans, _, *turn):
         turns.append((len(pairs), *turn))
-        status[:], ends[:], scores[:] = 0, 0, 7
+        status[:], scores[:], ends[:] = 0, 7, np.arange(1, len(pairs) + 1) * (500 if len(turns) > 1 else 5)
+        room.grow(int(ends[-1]), len(pairs))
         return np.arange(left) if len(turns) == 1 else np.empty(0, np.int64)
 
     monkeypatch.setattr(stream.Stream, "align", align)
     monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
     aligner.align_batch(pairs_of(2000, 100), Affine(2, 3, 1), "cigar", "fast", None)
     assert turns == [(100, False, True), (left, True, learns)]
+    (kept,) = aligner._streams.values()
+    assert (kept.elements_per_pair > 100) == learns, "nor how many runs their CIGARs have"
 
 
 @pytest.mark.parametrize(("threads", "most"), [(None, None), (256, None), (512, 128), (992, 64), (1024, 64)])

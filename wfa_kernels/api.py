@@ -308,10 +308,10 @@ def _require_gpu():
         )
 
 
-def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, progress=None):
+def _align_cpu(stem, pairs, penalties, scope, threads, memory_limit, heuristic, progress=None, numbers=None):
     from wfa_kernels.cpu import interrupts, schedule
 
-    _check_worst_cost(pairs, penalties)
+    _check_worst_cost(pairs, penalties, numbers)
     kernel = importlib.import_module(f"wfa_kernels.cpu.{stem}")
     if heuristic is not None:
         kernel = SimpleNamespace(align_range=partial(kernel.align_range, heuristic=heuristic))
@@ -329,9 +329,7 @@ def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cp
         _check_worst_cost(pairs, penalties)
 
     def rescue(rows):
-        left = pairs.take(rows)
-        _check_worst_cost(left, penalties, rows)
-        return on_cpu(left)
+        return on_cpu(pairs.take(rows), numbers=rows)
 
     bytes_ = None if device_memory is None else int(device_memory)  # a NumPy integer would end up as an array's size
     return aligner.align_batch(pairs, penalties, scope, design, rescue, bytes_, heuristic)

@@ -8,7 +8,9 @@ FAST, PAPER = DESIGNS = ("fast", "paper")
 PAPER_KERNELS = ("E32", "E64", "E128")
 #: Fields of a PaperDesign for gap-affine costs only, and the one for edit distance only.
 AFFINE_ONLY, EDIT_ONLY = ("central_diagonals", "bt_blocks"), "first_kernel"
-_WARP, _MOST_THREADS, _MOST_BT_BLOCKS = 32, 1024, 2**31
+_WARP, _MOST_THREADS = 32, 1024
+#: BT-blocks of a pair: they are counted in int32, and a wavefront that begins within them goes on to its end.
+MOST_BT_BLOCKS = 2**30
 
 
 class DesignError(ValueError):
@@ -44,8 +46,8 @@ class PaperDesign:
         for name in AFFINE_ONLY:
             value = getattr(self, name)
             if value is not None:
-                if not _whole(value) or not 0 < value < _MOST_BT_BLOCKS:
-                    raise DesignError(f"{name} must be an integer from 1 to {_MOST_BT_BLOCKS - 1}, not {value!r}")
+                if not _whole(value) or not 0 < value <= MOST_BT_BLOCKS:
+                    raise DesignError(f"{name} must be an integer from 1 to {MOST_BT_BLOCKS}, not {value!r}")
                 object.__setattr__(self, name, int(value))
 
     def __str__(self):

@@ -54,7 +54,8 @@ def share(pairs, penalties):
     """Share of settled pairs among a few of a batch, its middle ones."""
     start = max(0, (len(pairs) - _SAMPLE) // 2)
     stop = min(len(pairs), start + _SAMPLE)
-    scores, _, _ = _settle(*read_only_arrays(pairs), start, stop, *penalties.triple, 0, False)
+    no_copies = 0
+    scores, _, _ = _settle(*read_only_arrays(pairs), start, stop, *penalties.triple, no_copies, False)
     return float(np.mean(scores != NO_SCORE)) if stop > start else 0.0
 
 

@@ -66,8 +66,9 @@ NO_BOUND = 2**62
 _WORTH_A_BOUND, _NEAR, _RING = 40, 5, 32
 #: Wavefronts of more diagonals than this are taken by vectors.
 _WIDE = LANES
-#: Pad after each sequence, in bytes, so that a block that begins at its end stays inside.
-PAD = BLOCK
+#: Pad after each sequence, in bytes, so that a block stays inside that begins one letter behind its end, as an offset
+#: may before it is bounded.
+PAD = BLOCK + 1
 #: Bit of a step's deletion flag above that of its insertion flag, in a word of the backtrace.
 _DELETIONS = 32
 #: Steps of a path.
@@ -276,7 +277,7 @@ def _rebuild(letters, text_at, m, n, e, path, cigars, start):
 @helper
 def _fixed_bytes(m, n):
     """Working memory of a pair but for its steps: the rows and the padded copy."""
-    return 4 * (2 * _row_length(m + n) + _RING) + (m + n + 2 * PAD + 1)
+    return 4 * (2 * _row_length(m + n) + _RING) + (m + n + 2 * PAD)
 
 
 @helper
@@ -305,7 +306,7 @@ def _make_range(traced):
             if _fixed_bytes(m, n) <= budget_bytes:
                 largest = max(largest, m + n)
         rows = np.empty(2 * _row_length(largest), np.int32)
-        letters = np.empty(largest + 2 * PAD + 1, np.uint8)
+        letters = np.empty(largest + 2 * PAD, np.uint8)
         steps = np.empty(0, np.uint64)
         limit_words = (budget_bytes - _fixed_bytes(largest, 0)) // 8
         cigars = np.empty(0, np.uint32)
@@ -315,8 +316,7 @@ def _make_range(traced):
             if _fixed_bytes(m, n) > budget_bytes:
                 continue
             at, text_at = address_of(pattern) + pattern_offsets[i], address_of(text) + text_offsets[i]
-            # An offset may be one past the end when its block is loaded, which is never more than PAD.
-            if pattern_offsets[i + 1] + PAD >= len(pattern) or text_offsets[i + 1] + PAD >= len(text):
+            if pattern_offsets[i + 1] + PAD > len(pattern) or text_offsets[i + 1] + PAD > len(text):
                 _copy_pair(pattern, pattern_offsets[i], m, text, text_offsets[i], n, letters)
                 at, text_at = address_of(letters), address_of(letters) + m + PAD
             e, steps, bound = sweep(at, text_at - at, m, n, rows, steps, limit_words)

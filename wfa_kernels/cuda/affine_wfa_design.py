@@ -17,6 +17,7 @@ from wfa_kernels.cuda.affine_wfa_trace import OPERATIONS, blocks_to_runs
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.design import Design
 from wfa_kernels.cuda.packing import MAX_LENGTH, MAX_LONG
+from wfa_kernels.designs import MOST_BT_BLOCKS
 from wfa_kernels.heuristics import StaticBand, WavefrontReduction
 from wfa_kernels.penalties import MAX_SCORE
 
@@ -40,8 +41,6 @@ _MOST_ROWS = 512
 #: Most device memory that is asked for so that the worst pair fits, in int32.
 _MOST_WORDS = 1 << 30
 _MANY = 2**31 - 1
-#: Most BT-blocks of a pair: they are counted in int32, and a wavefront that begins within them goes on to its end.
-_MOST_BT_BLOCKS = 2**30
 
 
 @dataclass(frozen=True)
@@ -181,11 +180,11 @@ class AffineWfa(Design):
         Measured on random pairs: 0.94 of that, as some diagonals stay unreached. Within this an eighth is to spare.
         """
         if self.choice.bt_blocks is not None:
-            return min(_MOST_BT_BLOCKS, self.choice.bt_blocks)
+            return self.choice.bt_blocks
         _, _, e = self.triple
         reach = self._reach(score)
         diagonals = score + 1 + e * reach * (reach + 1)
-        return min(_MOST_BT_BLOCKS, 3 * diagonals // OPERATIONS * 9 // 8 + OPERATIONS)
+        return min(MOST_BT_BLOCKS, 3 * diagonals // OPERATIONS * 9 // 8 + OPERATIONS)
 
     def _share(self, reach, capacity, traced):
         central, capacity = min(reach, self._central(traced)), capacity if traced else 0

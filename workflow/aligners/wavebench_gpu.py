@@ -46,7 +46,7 @@ class Brought:
         if alike and len(pairs) == len(held):
             return there
         if alike and len(pairs) < len(held):
-            return there[: len(pairs)] if source == "pinned" else _BRING[source](pairs)
+            return _BRING[source](pairs) if source == "packed" else there[: len(pairs)]
         del held, there
         self._held.pop(source, None)  # its memory comes back before more is taken
         self._held[source] = pairs, _BRING[source](pairs)
@@ -56,7 +56,7 @@ class Brought:
         """Bytes of page-locked memory that are held for others than these pairs, which were taken from the source."""
         held = {of: there for of, (_, there) in self._held.items()}
         besides = sum(there.page_locked_bytes for there in held.values())
-        if source in held and (source == "pinned" or held[source] is pairs):
+        if source in held and (source != "packed" or held[source] is pairs):
             besides -= pairs.page_locked_bytes
         return besides
 

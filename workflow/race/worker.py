@@ -68,19 +68,17 @@ def shard_bounds(pairs, shards):
     beside others of one would tell half of what the threads can do.
     """
     count = len(pairs)
-    if shards == 1:
-        return [(0, count)]
+    if count <= shards:
+        return [(min(shard, count), min(shard + 1, count)) for shard in range(shards)]
     places = np.linspace(0, count, min(count, _MOST_PLACES) + 1).astype(np.int64)  # of 100M pairs all take seconds
     letters = [np.diff(offsets[places]).astype(np.float64) for offsets in (pairs.pattern_offsets, pairs.text_offsets)]
     held = np.diff(places)
     ends = np.concatenate([[0], np.cumsum(letters[0] * letters[1] / held + held)])
     wanted = np.linspace(0, ends[-1], shards + 1)
-    behind = np.clip(np.searchsorted(ends, wanted), 1, len(held)) if count else np.zeros(shards + 1, np.int64)
-    cuts = behind - (wanted - ends[behind - 1] < ends[behind] - wanted) if count else behind
-    number = np.arange(shards + 1)
-    cuts = np.maximum.accumulate(cuts - number) + number  # a place further than the one before, at least
-    cuts = np.minimum(cuts, np.maximum(len(held) - shards + number, np.minimum(number, len(held))))
-    cuts[0], cuts[-1] = 0, len(held)
+    behind = np.maximum(1, np.searchsorted(ends, wanted))
+    nearest = behind - (wanted - ends[behind - 1] < ends[behind] - wanted)
+    number = np.arange(shards + 1)  # each cut at least a place behind the one before, and as many before the end
+    cuts = np.minimum(np.maximum.accumulate(nearest - number), len(held) - shards) + number
     return list(zip(places[cuts[:-1]].tolist(), places[cuts[1:]].tolist(), strict=True))
 
 

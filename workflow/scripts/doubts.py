@@ -40,7 +40,7 @@ def few_pairs(record):
     share tells it."""
     answered = answered_pairs(record)
     answered = record["pairs"] if answered is None else answered
-    enough = max(FEW_PAIRS, FEW_A_THREAD * record["threads"]) if record["threads"] > 1 else FEW_PAIRS
+    enough = max(FEW_PAIRS, FEW_A_THREAD * record["threads"])
     return answered < (enough if record["quantity"] == CPU_QUANTITY else FEW_PAIRS_GPU)
 
 

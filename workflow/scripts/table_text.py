@@ -119,10 +119,13 @@ def shown_lines(table):
     """(lines, notes) as they are drawn: without those of hosts that have no GPU where another host has a time in the
     row. A note tells of these hosts, in place of a line for each tool."""
     timed = {line.row for line in table.lines if line.source in ("recorded", "here") and _has_time(line)}
-    left_out = [line for line in table.lines if line.row in timed and _lacks_gpu(line)]
-    hosts = ", ".join(dict.fromkeys(where_text(table, line) for line in left_out))
-    notes = [f"No GPU, and so no line of the tools that run on one: {hosts}."] if left_out else []
-    return [line for line in table.lines if not any(line is one for one in left_out)], notes
+    shown, without = [], {}
+    for line in table.lines:
+        if line.row in timed and _lacks_gpu(line):
+            without[where_text(table, line)] = None
+        else:
+            shown.append(line)
+    return shown, [f"No GPU, and so no line of the tools that run on one: {', '.join(without)}."] if without else []
 
 
 def _has_time(line):
