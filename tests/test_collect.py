@@ -232,14 +232,15 @@ def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_ti
     assert found["failing_pairs"].iloc[0] == failing
 
 
-def test_the_ledger_holds_each_cell_once_and_blames_those_alone_that_claim_exactness(tmp_path):
+def test_the_ledger_holds_each_cell_once_and_blames_no_heuristic_for_missed_optima(tmp_path):
     def cell(**changes):
         return race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, **changes)
 
     rows = [*cell(twin=True, recall_native=0.1), *cell(), *cell(pairs=10, recall_native=0.5)]
     rows += cell(scope="score", exact=False, recall_native=0.5)
+    rows += cell(scope="score", exact=False, recall_native=0.5, pairs=10, failing_pairs='[[3, "score 1, exact 2"]]')
     samples.write(tmp_path / "r.parquet", rows, {})
     found = ledger([tmp_path / "r.parquet"])
     assert list(zip(found["scope"], found["pairs"], found["recall_native"], found["broken"], strict=True)) == [
-        ("cigar", 10, 0.5, True), ("cigar", 20_000, 1, False), ("score", 20_000, 0.5, False),
+        ("cigar", 10, 0.5, True), ("score", 10, 0.5, True), ("cigar", 20_000, 1, False), ("score", 20_000, 0.5, False),
     ]  # fmt: skip

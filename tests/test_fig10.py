@@ -252,7 +252,8 @@ def test_the_interval_of_a_ratio_of_medians_draws_both_sides_anew():
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (gpu_rows("fast", 1000, [2.0], recall_native=0.99), "not optimal on every pair"),
+        (gpu_rows("fast", 1000, [2.0], recall_native=0.99), "claims exactness and was not optimal on every pair"),
+        (gpu_rows("fast", 1000, [2.0], recall_native=None, verified=0), "not verified"),
         (gpu_rows("fast", 1000, [2.0], coverage=0.5), "refused 50 % of the pairs"),
         (gpu_rows("fast", 0, [None], status="out_of_memory"), "out of memory"),
     ],
@@ -275,7 +276,16 @@ def test_a_tool_that_was_wrong_or_failed_keeps_its_reason_beside_a_gpu(read):
     panel = speedup_panels.panels([read(wrong + failed + FAST)])[0]
     told = speedup_panels.notes(panel, {}, {})
     assert "No ratio, timeout: KSW2 on Nanopore" in told
-    assert "Crossed out, not optimal on every pair: Edlib on Nanopore" in told
+    assert "Crossed out, claims exactness and was not optimal on every pair: Edlib on Nanopore" in told
+
+
+@pytest.mark.parametrize(("failing", "crossed"), [("[]", False), ('[[3, "score 1, exact 2"]]', True)])
+def test_a_heuristic_is_crossed_out_for_wrong_answers_and_not_for_missed_optima(read, failing, crossed):
+    heuristic = [row | {"exact": False, "recall_native": 0.5, "failing_pairs": failing} for row in EDLIB]
+    panel = speedup_panels.panels([read(heuristic + FAST)])[0]
+    told = "Crossed out, has answers that are of no alignment: Edlib on Nanopore"
+    assert (told in speedup_panels.notes(panel, {}, {})) == crossed
+    assert not any(s.right for s in panel.speedups if s.tool.startswith("edlib"))
 
 
 def notes_of(figure):

@@ -14,6 +14,8 @@ from workflow.race import bandwidth, gpu_attributes
 
 #: Overrides the derived id, for hosts whose processor name says too little.
 HOST_VARIABLE = "WAVEBENCH_HOST"
+#: Letters of an id: it is a folder's name, and stands in titles.
+MOST_ID = 60
 #: What a system without a GPU is told apart by.
 _MACHINE_ID = "/etc/machine-id"
 
@@ -89,28 +91,30 @@ def named_id():
     named = _slug(given)
     if given and not named:
         raise HostError(f"{HOST_VARIABLE} must hold a letter or digit of the host's name, not {given!r}")
+    if len(named) > MOST_ID:
+        raise HostError(f"{HOST_VARIABLE} is {len(named)} letters long, {MOST_ID} at most are allowed: {given!r}")
     return named
 
 
 def host_id():
     """Short id for paths: the one named, or processor and usable cores, with the GPU first where there is one.
 
-    Raises HostError.
+    Long names of processors are cut, the cores are not: they tell machines of one processor apart. Raises HostError.
     """
     named = named_id()
     if named:
         return named
     noise = r"\((R|TM|C)\)|\bCPU\b|\bProcessor\b|@\s*[\d.]+\s*[GM]Hz"
-    parts = [re.sub(noise, " ", cpu_name(), flags=re.IGNORECASE), f"{usable_cores()}c"]
+    names, cores = re.sub(noise, " ", cpu_name(), flags=re.IGNORECASE), f"{usable_cores()}c"
     found = gpus()
     if found:
         count = f"{len(found)}x " if len(found) > 1 else ""
-        parts.insert(0, count + found[0]["name"])
-    return _slug(" ".join(parts))
+        names = f"{count}{found[0]['name']} {names}"
+    return _slug(f"{_slug(names)[: MOST_ID - len(cores) - 1]} {cores}")
 
 
 def _slug(text):
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def host_card(host=None):

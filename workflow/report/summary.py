@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 
 from workflow.scripts import table_floor
-from workflow.scripts.doubts import NOISY, machines_text, twins_too_noisy, unverified_text
+from workflow.scripts.doubts import NOISY, broken_promise, machines_text, twins_too_noisy, unverified_text
 from workflow.scripts.format_numbers import percent, short_commit, significant, spread
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
@@ -88,7 +88,7 @@ def verification(measurements):
     wrong = [
         f"{_tool(m)} on {m['dataset']} ({m['scope']}, {_of_run(m)}, {m['host']}, recall {percent(m['recall_native'])})"
         for m in judged
-        if m["exact"] and m["recall_native"] < 1
+        if broken_promise(m)
     ]
     refused = Counter()
     for m in timed:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from workflow.race.statistics import median_interval
 from workflow.scripts import ratios
 from workflow.scripts.cpu_races import FEWEST_PAIRS
-from workflow.scripts.doubts import MOST_COVERAGE, refused_share
+from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, refused_share
 from workflow.scripts.tools import tool_id
 
 #: Metric -> the tools that are drawn: what align() picks, our kernels, the best of the native peers.
@@ -73,7 +73,7 @@ def _why_none(rows):
     first = rows[0]
     if first["status"] != "ok":
         return first["status"].replace("_", " ")
-    if any(row["recall_native"] is not None and row["recall_native"] < 1 for row in rows):
+    if broken_promise(first):
         return "wrong answers"
     if first["coverage"] is not None and first["coverage"] < MOST_COVERAGE:
         names = ", ".join(name.replace("_", " ") for name in json.loads(first["refused"] or "{}"))

@@ -11,6 +11,7 @@ import click
 from workflow.race import planning
 from workflow.scripts import ratios
 from workflow.scripts.config_files import read_yaml
+from workflow.scripts.doubts import broken_promise
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 OURS = "wavebench-auto:cpu"
@@ -119,8 +120,9 @@ def why_ours_has_none(found):
         return {"short": "ours not raced", "reason": f"{OURS} on one thread was not in this race"}
     if all(row["status"] != "ok" for row in rows):
         return {"short": rows[0]["status"].replace("_", " "), "reason": f"{OURS}: {rows[0]['reason']}"}
-    if any(row["recall_native"] is not None and row["recall_native"] < 1 for row in rows):
-        return {"short": "wrong answers", "reason": f"{OURS} was not optimal on every pair"}
+    wrong = next(filter(None, map(broken_promise, rows)), "")
+    if wrong:
+        return {"short": "wrong answers", "reason": f"{OURS} {wrong}"}
     return {}
 
 

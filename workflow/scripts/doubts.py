@@ -30,6 +30,24 @@ def idle_threads(record):
     return record["threads"] > 1 and 0 < record["pairs"] < record["threads"]
 
 
+def broken_promise(record):
+    """What a tool did not keep of what it says of its answers, "" where it did, or nothing was verified.
+
+    One that claims exactness must be optimal on every pair. A heuristic's scores are no lower than the optimum, and its
+    CIGARs fit their pairs and cost what it says: else it has pairs that failed, which stand in a cell's first row.
+    """
+    if record["exact"]:
+        wrong = record["recall_native"] is not None and record["recall_native"] < 1
+        return "claims exactness and was not optimal on every pair" if wrong else ""
+    failing = record["failing_pairs"]  # missing, of pandas, where a cell's first row is not the record's
+    return "has answers that are of no alignment" if isinstance(failing, str) and failing != "[]" else ""
+
+
+def is_verified(record):
+    """An exact score is known for some of its answers."""
+    return record["recall_native"] is not None
+
+
 def answered_pairs(record):
     """Measured pairs that the tool did not refuse, or None where nothing was verified or refused."""
     return None if record["coverage"] is None else round(record["pairs"] * record["coverage"])

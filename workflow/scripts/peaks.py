@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from workflow.scripts.doubts import broken_promise
 from workflow.scripts.table import Cell, Line
 
 
@@ -95,5 +96,5 @@ def _why(lines):
 
 def _reason(cell):
     if cell.struck:
-        return "wrong answers: claims exactness and was not optimal on every pair"
+        return f"wrong answers: {broken_promise(cell.record)}"
     return cell.missing if cell.short else "refused some pairs"

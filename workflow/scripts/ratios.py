@@ -8,7 +8,16 @@ from workflow import aligners
 from workflow.aligners import Job
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
-from workflow.scripts.doubts import CPU_QUANTITY, MOST_COVERAGE, idle_threads, race_identity, race_rank, refused_share
+from workflow.scripts.doubts import (
+    CPU_QUANTITY,
+    MOST_COVERAGE,
+    broken_promise,
+    idle_threads,
+    is_verified,
+    race_identity,
+    race_rank,
+    refused_share,
+)  # fmt: skip
 from workflow.scripts.stale import at_other_penalties, changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
@@ -79,14 +88,14 @@ class Speedup:
     stale: bool = False
 
     @property
-    def inexact(self):
-        """The tool claims exactness and was wrong."""
-        return bool(self.row["exact"]) and self.row["recall_native"] is not None and self.row["recall_native"] < 1
+    def wrong(self):
+        """What the tool did not keep of what it says of its answers, else ""."""
+        return broken_promise(self.row)
 
     @property
     def right(self):
-        """The tool claims exactness, and was not wrong: a heuristic solves another problem."""
-        return bool(self.row["exact"]) and not self.inexact
+        """The tool claims exactness, and was right as far as is known: a heuristic solves another problem."""
+        return bool(self.row["exact"]) and is_verified(self.row) and not self.wrong
 
 
 def read(paths):
@@ -199,8 +208,10 @@ def why_none(first, own, name):
     for who, part in (("", first["coverage"]), (f"{name} ", own["coverage"] if own else None)):
         if part is not None and part < MOST_COVERAGE:
             return f"{who}{refused_share(part)} of the pairs"
-    if own and own["exact"] and own["recall_native"] is not None and own["recall_native"] < 1:
-        return f"{name} not optimal on every pair"
+    if own and broken_promise(own):
+        return f"{name} {broken_promise(own)}"
+    if own and not is_verified(own):
+        return f"{name} not verified"
     return "fewer pairs than threads" if idle_threads(first) else ""
 
 

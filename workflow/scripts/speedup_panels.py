@@ -93,9 +93,9 @@ def notes(panel, real, wanted):
     told += unraced_tools(panel.shown_races, wanted)
     for reason in dict.fromkeys(_reason(s) for s in panel.speedups if s.reason):
         told.append(f"No ratio, {reason}: {_where([s for s in panel.speedups if _reason(s) == reason], shown, real)}")
-    inexact = [s for s in panel.speedups if s.inexact]
-    if inexact:
-        told.append(f"Crossed out, not optimal on every pair: {_where(inexact, shown, real)}")
+    drawn = [s for s in panel.speedups if s.median is not None]
+    for wrong in dict.fromkeys(s.wrong for s in drawn if s.wrong):
+        told.append(f"Crossed out, {wrong}: {_where([s for s in drawn if s.wrong == wrong], shown, real)}")
     return told + _few(panel, shown, real) + _stale(panel, shown, real)
 
 

@@ -9,6 +9,7 @@ from workflow import aligners
 from workflow.scripts import scaling
 from workflow.scripts.doubts import (
     answered_pairs,
+    broken_promise,
     few_pairs,
     idle_threads,
     rescued_text,
@@ -144,10 +145,8 @@ class Cell:
 
     @property
     def struck(self):
-        """The tool claims exactness and was wrong: its time does not count."""
-        return bool(self.record and self.record["exact"] and (self.record["recall_native"] or 0) < 1) and (
-            self.record["recall_native"] is not None
-        )
+        """The tool was wrong: its time does not count."""
+        return bool(self.record and broken_promise(self.record))
 
     @property
     def gcups(self):
@@ -181,7 +180,7 @@ class Cell:
         record = self.record
         found = []
         if self.struck:
-            found.append(f"recall {percent(record['recall_native'])}")
+            found.append(f"recall {percent(record['recall_native'])}" if record["exact"] else "wrong answers")
         if record["coverage"] is not None and record["coverage"] < 1:
             found.append(f"coverage {percent(record['coverage'])}")
         if unverified_text(record):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from workflow.race import planning
 from workflow.scripts import table_floor, table_peers
 from workflow.scripts.doubts import MOST_COVERAGE, race_identity, race_rank, refused_share, refused_text
-from workflow.scripts.format_numbers import percent, significant
+from workflow.scripts.format_numbers import significant
 from workflow.scripts.table import NO_GPU, PACKED, Cell, Line, Table
 from workflow.scripts.table_notes import at_other_penalties, notes, printed
 from workflow.scripts.tools import TOOL_NAMES, tool_id
@@ -245,7 +245,7 @@ def _what_was_answered(cell):
     told = f"answered {cell.answered} of {cell.pairs} pairs in {significant(record['median_s'])} s"
     refused = refused_text(record["refused"])
     told += f"; refused: {refused}" if refused else ""
-    return told + (f"; recall {percent(record['recall_native'])}" if cell.struck else "")
+    return told + (f"; {cell.marks[0]}" if cell.struck else "")
 
 
 def _why_missing(layout, row, column, source, has_gpu, experiment, lane):

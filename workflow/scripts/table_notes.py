@@ -2,7 +2,7 @@
 
 import json
 
-from workflow.scripts.doubts import race_identity
+from workflow.scripts.doubts import broken_promise, race_identity
 from workflow.scripts.papers import WORDS
 
 
@@ -42,7 +42,7 @@ def notes(lines):
             if cell.short and cell.reason != cell.short and not cell.measured:
                 note(cell.missing, place if record else None)
             if cell.struck and cell.time_s is not None:
-                note("Struck out: claims exactness and was not optimal on every pair", place)
+                note(f"Struck out: {broken_promise(record)}", place)
             if cell.measured and record["reason"]:
                 note(f"Timed on fewer pairs, as it failed {record['reason']}", place)
             for name, n in json.loads(record["refused"] or "{}").items() if cell.measured else ():

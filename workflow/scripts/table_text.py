@@ -21,9 +21,11 @@ HOW_TO_READ = (
     "the paper defines it.",
     "Threads: own thread pool is the library's own threads in one process; the other rows of several threads are as "
     "many processes of one thread. Fewer pairs than threads: not a time of all threads, as some had nothing to do.",
-    "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair. Coverage is "
-    "the part of the pairs that a tool answered; below 99 % no time is given, as it would be of other pairs than its "
-    "neighbours'. A heuristic claims nothing: its recall, without CIGARs that of its scores, stands beside its time; "
+    "Answers: a time struck out belongs to a tool that claims exactness and was not optimal on every pair, or to a "
+    "heuristic with a score below the optimum, or with a CIGAR that does not fit its pair or costs something else than "
+    "its score. Coverage is the part of the pairs that a tool answered; below 99 % no time is given, as it would be of "
+    "other pairs than its neighbours'. A heuristic need not be optimal: its recall, without CIGARs that of its scores, "
+    "stands beside its time; "
     "on a GPU it ran no longer than tools on the CPU do, so its time tells more of what a call costs than others'. "
     "k of n answers verified: no exact score is known for the others, and recall is over those k. n pairs by the CPU: "
     "no kernel of the GPU could do them, and the CPU did, on all its cores; the time holds that work, and no rate of "
@@ -74,7 +76,8 @@ def memory_texts(cell):
     for run in cell.also:
         where = MEMORY[run.record["quantity"]]
         if run.time_s is None or run.struck:
-            yield f"{where}: {'wrong answers, ' + run.marks[0] if run.struck else run.short}"
+            wrong = ", ".join(dict.fromkeys(["wrong answers", *run.marks[:1]]))
+            yield f"{where}: {wrong if run.struck else run.short}"
             continue
         doubts = ", ".join(mark for mark in run.marks if mark not in cell.marks)
         yield f"{where} {time_text(run)}" + (f" ({doubts})" if doubts else "")

@@ -31,7 +31,7 @@ def ledger(paths):
     rows = rows[~rows["twin"]].drop_duplicates(list(_CELL))
     further = (rows["status"] == "ok") & rows["failing_pairs"].isna()  # they stand in a cell's first row alone
     rows = rows.loc[~further, list(_COLUMNS)]
-    broken = rows["exact"].astype(bool) & (rows["recall_native"] < 1)
+    broken = (rows["recall_native"] < 1) & rows["exact"].astype(bool) | ~rows["failing_pairs"].isin([None, "[]"])
     return rows.assign(broken=broken).sort_values(["broken", "experiment", "dataset"], ascending=[False, True, True])
 
 

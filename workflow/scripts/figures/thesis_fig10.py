@@ -173,7 +173,7 @@ def _mark(axes, x, speedup, faint):
     look = plotting.style(speedup.tool) | FACES.get(speedup.reference, {}) | ({"alpha": FAINT} if faint else {})
     axes.errorbar(x, speedup.median, yerr=spread, linestyle="none", markersize=4, markeredgewidth=0.8, elinewidth=0.8,
                   capsize=1.5, **look)  # fmt: skip
-    if speedup.inexact:
+    if speedup.wrong:
         axes.plot(x, speedup.median, "x", color=plotting.BLACK, markersize=7, zorder=4)
 
 

@@ -10,7 +10,7 @@ import click
 from wfa_kernels.designs import PAPER_KERNELS
 from workflow.race.statistics import median_interval
 from workflow.scripts import plotting, ratios
-from workflow.scripts.doubts import MOST_COVERAGE, figure_doubts, refused_share
+from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, figure_doubts, refused_share
 from workflow.scripts.format_numbers import count
 from workflow.scripts.tools import tool_id
 
@@ -69,7 +69,7 @@ def breakdown(race):
     first = next(row for row in timed if row["pairs"] == pairs)
     if first["coverage"] is not None and first["coverage"] < MOST_COVERAGE:
         return refused_share(first["coverage"])
-    if first["recall_native"] is not None and first["recall_native"] < 1:
+    if broken_promise(first):
         return "wrong answers"
     return _columns([row for row in timed if row["pairs"] == pairs], PAIRS / pairs), pairs
 
