@@ -56,7 +56,7 @@ def kernels():
             (*[pairs] * 5, words, long, types.uint32[:, ::1], table, numbers, *odd),
         ),
         "sum_blocks": (compaction.sum_blocks, (pairs, numbers, words, places)),
-        "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs)),
+        "scan_sums": (compaction.scan_sums, (pairs, places, places, pairs, pairs)),
         "gather_runs": (
             compaction.gather_runs,
             (pairs, numbers, words, words, words, places, places, pairs, words, words),

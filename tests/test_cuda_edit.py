@@ -235,7 +235,7 @@ def test_the_next_call_asks_for_as_much_room_as_there_is_unless_that_is_far_too_
     """A little less or more would fit no buffer of the pool: half a second to page-lock a gigabyte anew."""
     pairs = PairBatch.from_strings(["ACGT"] * 10, ["ACGT"] * 10)
     with mock.patch.object(pinned, "host_array", np.empty):
-        room = aligner._Room(pairs, 1040)
+        room = aligner._Room(pairs, 13)
     assert [room.to_ask_for(elements) for elements in (1040, 1000, 694)] == [1040] * 3
     assert room.to_ask_for(100) == 105
 

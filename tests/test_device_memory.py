@@ -111,7 +111,7 @@ def test_a_batch_has_no_more_letters_than_the_kernels_count(way, limit, monkeypa
 def test_the_papers_design_has_room_for_all_its_vectors_or_no_stream():
     """Its kernels put down 256 bits of each pair of a batch."""
     found = set()
-    for limit in range(8 << 20, 40 << 20, 1 << 18):
+    for limit in range(1 << 20, 32 << 20, 1 << 18):
         kept, _ = aligner._stream(pairs_of(150, 3000), aligner._Way(Edit(), PaperDesign(), True, limit, None))
         assert kept is None or kept.slots[0].scratch.nbytes >= 32 * kept.slots[0].scores.nbytes // 4
         found.add(kept is None)
@@ -262,7 +262,7 @@ def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, 
     aligner.align_batch(pairs_of(2000, 100), Affine(2, 3, 1), "cigar", "fast", None)
     assert turns == [(100, False, True), (left, True, learns)]
     (kept,) = aligner._streams.values()
-    assert (kept.elements_per_pair > 100) == learns, "nor how many runs their CIGARs have"
+    assert (kept.elements_per_letter > 0.05) == learns, "nor how many runs their CIGARs have"
 
 
 @pytest.mark.parametrize(("threads", "most"), [(None, None), (256, None), (512, 128), (992, 64), (1024, 64)])

@@ -85,14 +85,15 @@ def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):
     monkeypatch.setattr(pinned, "host_array", np.empty)
     monkeypatch.setattr(aligner, "_pool", pinned.Pool())
     pairs = PairBatch.from_strings(["A" * 10] * 10 + ["A" * 30] * 10, ["C" * 10] * 10 + ["C" * 30] * 10)
-    room = aligner._Room(pairs, 16)
-    room.array[:] = np.arange(16)
-    room.grow(100, 10)  # a quarter of the letters
-    assert len(room.array) == 420 and (room.array[:16] == np.arange(16)).all()
-    room.grow(421, 20)
-    assert len(room.array) == 525, "a quarter more than there was at least"
-    room.grow(1000, 20)
-    assert len(room.array) == 1050
+    assert len(aligner._Room(pairs, 0.5).array) == 400, "by the letters: calls before may have had other lengths"
+    room = aligner._Room(pairs, 0)
+    room.array[:] = np.arange(160)
+    room.grow(200, 10)  # a quarter of the letters
+    assert len(room.array) == 840 and (room.array[:160] == np.arange(160)).all()
+    room.grow(841, 20)
+    assert len(room.array) == 1050, "a quarter more than there was at least"
+    room.grow(2000, 20)
+    assert len(room.array) == 2100
     empty = aligner._Room(PairBatch.from_strings(["", "A"], ["", "C"]), 0)
     empty.grow(3, 1)
     assert len(empty.array) >= 3

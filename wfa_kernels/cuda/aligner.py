@@ -214,7 +214,7 @@ def _through_a_stream(pairs, way, left, turn):
         stream, letters = _stream(pairs, way, turn.short_of_memory)
         if stream is None:
             return None
-        room = _Room(pairs, int(count * stream.elements_per_pair) if traced else 0)
+        room = _Room(pairs, stream.elements_per_letter) if traced else None
         left.laid_out_for, left.partial = stream.longest, stream.partial
         try:
             with memory.device_memory_within(way.device_memory or inf):
@@ -229,7 +229,7 @@ def _through_a_stream(pairs, way, left, turn):
             raise
         left.again = _without_odd(again, pairs)
         if traced and count and turn.learns:  # a few that are left have more runs than the pairs of a next call
-            stream.elements_per_pair = max(_FIRST_ELEMENTS, room.to_ask_for(int(offsets[-1])) / count)
+            stream.elements_per_letter = room.to_ask_for(int(offsets[-1])) / max(1, room.letters())
     answers = (room.array[: int(offsets[-1])], offsets) if traced else (None, None)
     return AlignmentResult(scores, status, *answers, timings=Timings(turn.spans))
 
@@ -272,10 +272,20 @@ class _Left:
 
 
 class _Room:
-    """A page-locked array for the CIGAR elements of these pairs, that can grow."""
+    """A page-locked array for the CIGAR elements of these pairs, that can grow.
 
-    def __init__(self, pairs, elements):
-        self._sides, self.array = (pairs.pattern_offsets, pairs.text_offsets), _pool.take(elements, np.uint32)
+    elements_per_letter: of calls before, of whatever lengths.
+    """
+
+    def __init__(self, pairs, elements_per_letter):
+        self._sides, count = (pairs.pattern_offsets, pairs.text_offsets), len(pairs)
+        elements = max(_FIRST_ELEMENTS * count, round(elements_per_letter * self.letters()))
+        self.array = _pool.take(elements, np.uint32)
+
+    def letters(self, first=None):
+        """Letters of all pairs, or of the first ones, both sequences together."""
+        end = -1 if first is None else first
+        return sum(int(offsets[end] - offsets[0]) for offsets in self._sides)
 
     def to_ask_for(self, elements):
         """Elements to make room for at the next call, if it has as many as this one had."""
@@ -286,8 +296,7 @@ class _Room:
 
         done: how many pairs these are.
         """
-        here, all_ = (sum(int(offsets[end] - offsets[0]) for offsets in self._sides) for end in (done, -1))
-        likely = int(_MARGIN * elements * all_ / max(1, here))
+        likely = int(_MARGIN * elements * self.letters() / max(1, self.letters(done)))
         larger = _pool.take(max(elements, likely, len(self.array) * 5 // 4), np.uint32)
         larger[: len(self.array)] = self.array
         self.array = larger
@@ -378,6 +387,6 @@ def _new_stream(way, wanted, longest, all_of_it):
             else:  # another process may have taken what was free
                 halvings += 1
             continue
-        stream.elements_per_pair, stream.most = _FIRST_ELEMENTS, letters if halvings else most
+        stream.elements_per_letter, stream.most = 0, letters if halvings else most
         stream.partial = way.long and whole < limit - FIXED_BYTES
         return stream

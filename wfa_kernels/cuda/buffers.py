@@ -17,10 +17,9 @@ from wfa_kernels.cuda.source import Source, found_strange
 SLOTS, READS_SLOTS = 4, 6
 #: Part of the device memory that the batches may take; the kernels have the rest.
 BATCHES_SHARE = 0.5
-#: Most batches of a call, and bytes of device memory that a stream takes however small they are: where the CIGARs of
-#: each end, and of each slot the words before and behind the letters, flags and what rounding adds.
-MOST_BATCHES = 1 << 20
-FIXED_BYTES = 8 * MOST_BATCHES + (1 << 17)
+#: Bytes of device memory that a stream takes however small its batches are: of each slot where the CIGARs of its batch
+#: lie, the words before and behind the letters, flags and what rounding adds.
+FIXED_BYTES = 1 << 17
 
 
 class Slot:
@@ -52,7 +51,7 @@ class Slot:
         self.late = ()  # futures of what still writes to staged_planes, for a batch that has gone without
         self.marked = False  # a letter without a code has been marked there
         self.tallies = pinned_array(levels + 2 + learned, np.int32)
-        self.filled = pinned_array(2, np.int64)
+        self.cigar_span = pinned_array(2, np.int64)
         self.compute = cuda.stream()
         self.launch = Launcher(self.compute)
         self.told, self.summed, self.beyond_done = cuda.event(), cuda.event(), cuda.event()

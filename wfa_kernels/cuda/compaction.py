@@ -138,15 +138,20 @@ def sum_blocks(pairs, scores, counts, sums):
 
 
 @cuda.jit(cache=True)
-def scan_sums(blocks, sums, filled, slot):
-    """Exclusive sums of sums[:blocks] in place, from filled[slot] on, by one block; filled[slot + 1] is the end.
+def scan_sums(blocks, sums, spans, before, this):
+    """Exclusive sums of sums[:blocks] in place, by one block, from where the span of the batch before ends.
+
+    spans: int64[...], pairs of (first element, end) of the batches under way, in the whole result. before, this: where
+    those of the batch before and of this one lie; the latter is written.
 
     The block is small: one of 1024 threads would wait for a processor that is nearly idle, and with it all batches
     behind.
     """
     shared = cuda.shared.array(_PLACES, int64)
     thread = int32(cuda.threadIdx.x)
-    carried = filled[slot]
+    carried = spans[before + 1]
+    if thread == 0:
+        spans[this] = carried
     base = int32(0)
     while base < blocks:
         first = base + int32(_SUMS_A_THREAD) * thread
@@ -164,17 +169,17 @@ def scan_sums(blocks, sums, filled, slot):
         cuda.syncthreads()
         base += int32(_SUMS_A_THREAD * THREADS)
     if thread == 0:
-        filled[slot + 1] = carried
+        spans[this + 1] = carried
 
 
 @cuda.jit(cache=True)
-def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, cigars):
+def gather_runs(pairs, scores, counts, runs_at, runs, sums, spans, this, ends, cigars):
     """Bring the runs of all pairs together in the order of the batch.
 
-    runs_at: uint32[pairs], where each pair's runs begin in runs: uint32[...]. sums: int64[blocks] from scan_sums. ends:
-    uint32[pairs], written: the low 32 bits of where each pair's CIGAR ends in the whole result. cigars: uint32[...],
-    written: this batch's part, which begins at filled[slot]. The threads of a block take neighbouring elements,
-    whosever pair's they are.
+    runs_at: uint32[pairs], where each pair's runs begin in runs: uint32[...]. sums: int64[blocks] from scan_sums, as is
+    spans[this]. ends: uint32[pairs], written: the low 32 bits of where each pair's CIGAR ends in the whole result.
+    cigars: uint32[...], written: this batch's part, which begins there at spans[this]. The threads of a block take
+    neighbouring elements, whosever pair's they are.
     """
     places = cuda.shared.array(_PLACES, int32)
     sources = cuda.shared.array(THREADS, uint32)
@@ -201,5 +206,5 @@ def gather_runs(pairs, scores, counts, runs_at, runs, sums, filled, slot, ends, 
         before = int32(0)
         if low > int32(0):
             before = places[half + low - int32(1)]
-        cigars[first - filled[slot] + int64(element)] = runs[int64(sources[low]) + int64(element - before)]
+        cigars[first - spans[this] + int64(element)] = runs[int64(sources[low]) + int64(element - before)]
         element += int32(THREADS)

@@ -21,7 +21,7 @@ from numba import cuda, njit
 
 from wfa_kernels.cuda import compaction, device, packing
 from wfa_kernels.cuda.batches import Batcher
-from wfa_kernels.cuda.buffers import MOST_BATCHES, Slot, bytes_of
+from wfa_kernels.cuda.buffers import Slot, bytes_of
 from wfa_kernels.cuda.by_length import LongestFirst
 from wfa_kernels.cuda.compaction import THREADS
 from wfa_kernels.cuda.levels import Levels
@@ -73,7 +73,7 @@ class Stream:
         at_once = partial(design.pairs_at_once, words=words, traced=traced)
         self.batcher = Batcher(self.slots, pairs, letters, most_letters, design.HOST_PACKS, at_once)
         self.inward, self.outward, self.afterwards = cuda.stream(), cuda.stream(), cuda.stream()
-        self.filled = device_array(MOST_BATCHES, np.int64)
+        self.cigar_spans = device_array(2 * slots, np.int64)  # (first element, end) of the batch in each slot
 
     def drain(self):
         """Wait for all that is under way, after an error: threads that write to buffers, copies, kernels. It is of no
@@ -86,7 +86,7 @@ class Stream:
         """Let go of its device memory, whoever still holds the stream: what has kept the frames of a call does."""
         for slot in self.slots:
             vars(slot).clear()
-        self.filled = self.beyond = None
+        self.cigar_spans = self.beyond = None
 
     def align(self, pairs, letters, scores, status, ends, room, spans, left, every_level=False, learns=True):
         """Align a PairBatch; rows, int64[...], that may be tried again with every_level: their score is NO_SCORE.
@@ -105,7 +105,7 @@ class Stream:
         for slot in self.slots:
             slot.forget()
             device.clear(slot.flag, 2, slot.compute)
-        device.clear(self.filled, 2, self.slots[0].compute)  # where the first batch is
+        device.clear(self.cigar_spans, 4 * len(self.slots), self.slots[0].compute)  # the first batch begins at 0
         self.summed = self.beyond_done = self.fetched = None
         self.levels.begin(self.longest, every_level, isinstance(pairs, LongestFirst))
         self.learns = learns
@@ -253,12 +253,13 @@ class Stream:
         slot.launch(compaction.sum_blocks, blocks, THREADS, count, slot.scores, slot.counts, slot.sums)
         if self.summed is not None:  # where the CIGARs of the batch before end
             self.summed.wait(stream)
-        slot.launch(compaction.scan_sums, 1, THREADS, blocks, slot.sums, self.filled, batch.number)
+        before, this = (2 * (number % len(self.slots)) for number in (batch.number - 1, batch.number))
+        slot.launch(compaction.scan_sums, 1, THREADS, blocks, slot.sums, self.cigar_spans, before, this)
         self.summed = slot.summed
         self.summed.record(stream)
         slot.launch(
             compaction.gather_runs, blocks, THREADS, count, slot.scores, slot.counts, slot.runs_at, slot.runs,
-            slot.sums, self.filled, batch.number, slot.ends, slot.cigars,
+            slot.sums, self.cigar_spans, this, slot.ends, slot.cigars,
         )  # fmt: skip
 
     def _fetch(self, batch, scores):
@@ -268,7 +269,7 @@ class Stream:
         ended = self.spans.begin("time_d2h", batch, self.outward)
         device.copy_out(slot.tallies, slot.queues, 0, self.outward)
         if self.traced:
-            device.copy_out(slot.filled, self.filled, batch.number, self.outward)
+            device.copy_out(slot.cigar_span, self.cigar_spans, 2 * (batch.number % len(self.slots)), self.outward)
         slot.told.record(self.outward)
         device.copy_out(scores[batch.start : batch.stop], slot.scores, 0, self.outward)
         if self.traced:
@@ -295,7 +296,7 @@ class Stream:
             else:
                 left.hand_over(rows)
         if self.traced:
-            base, end = slot.filled.tolist()
+            base, end = slot.cigar_span.tolist()
             self.fetched = batch, base
             if end > len(room.array):
                 self.afterwards.synchronize()  # until then the array is being written
