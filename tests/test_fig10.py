@@ -150,6 +150,21 @@ def test_names_of_one_tool_share_a_bracket():
     assert speedup_panels.listed(["WFA2-lib", "WFA2-lib (BiWFA)"]) == "WFA2-lib, WFA2-lib (BiWFA)"
 
 
+def test_fig10_shows_what_a_machine_of_the_same_id_recorded_apart(race, tmp_path, monkeypatch):
+    own, host = race("nanopore", {OURS: 1.0, ("edlib", "", 2): 2.0}), "some-cpu-2c"
+    recorded = tmp_path / host / "kick/thesis_tab9/moleculo.parquet"
+    recorded.parent.mkdir(parents=True)
+    race("moleculo", {OURS: 1.0, ("edlib", "", 2): 2.0}).rename(recorded)
+    figures = []
+    monkeypatch.setattr(plotting, "draw_and_save", lambda drawn, out: figures.append(drawn()))
+    files = [str(own), str(recorded), f"--paper={PAPER}", "--out=unused"]
+    for here in ([f"--host={host}"], []):
+        run = CliRunner().invoke(thesis_fig10.main, [*files, *here])
+        assert run.exit_code == 0, run.output
+    shown = [[axes.get_title(loc="left").partition(":")[0] for axes in figure.axes[1:]] for figure in figures]
+    assert shown == [[host, f"{host} (another run)"], [host]]
+
+
 def test_fig10_of_the_thesis_is_computed_from_its_table():
     points = thesis_fig10.thesis_points(papers.read(PAPER))
     assert points[("wfa2-lib:unidirectional", "illumina_250")] == 3  # the prose: 1.5 to 3 times

@@ -179,6 +179,12 @@ def test_what_needs_a_gpu_is_drawn_from_recorded_samples_without_one(target, wan
     assert set(jobs(ROOT, "--forceall", f"results/{target}", "--config", "lane=full")) == wanted
 
 
+@pytest.mark.parametrize("figure", ["thesis_fig7", "thesis_fig10"])
+def test_a_figure_of_hosts_is_told_which_is_this_one(figure):
+    said = snakemake(ROOT, "-n", "-p", "--forceall", f"results/figures/{figure}.svg", "--config", "lane=kick").said
+    assert f" --host {host.host_id()} " in said.partition(f"workflow.scripts.figures.{figure} ")[2].partition("\n")[0]
+
+
 def test_fewer_experiments_have_a_plan():
     chosen = ("lane=kick", "experiments=[thesis_tab1]", "tables=[thesis_tab1]", "figures=[thesis_fig1]")
     found = jobs(ROOT, "--forceall", "--config", *chosen)

@@ -44,10 +44,11 @@ rule thesis_fig10:
     params:
         marks=MARKS,
         caption=caption("thesis_fig10"),
+        host=HOST,
         out=lambda wildcards, output: os.path.splitext(output[0])[0],
     shell:
         "logged {log} python -m workflow.scripts.figures.thesis_fig10 {input.samples:q} --paper {input.paper}"
-        " --real-data {input.real_data} --out {params.out}"
+        " --real-data {input.real_data} --host {params.host} --out {params.out}"
 
 
 # Copies, kernels and total time against the nominal errors: sums taken round by round, so from the samples.

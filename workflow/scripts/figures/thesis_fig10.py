@@ -241,12 +241,13 @@ def _legend(fig, axes, shown):
 @click.argument("files", nargs=-1)
 @click.option("--paper", required=True, help="config/papers/thesis_tab9.csv.")
 @click.option("--real-data", default="", help="config/real_data.tsv.")
+@click.option("--host", default="", help="Id of this host.")
 @click.option("--out", required=True, help="Path without suffix: .svg and .png are written.")
-def main(files, paper, real_data, out):
+def main(files, paper, real_data, host, out):
     """Draw the figure from FILES, race files, recorded ones too."""
 
     def drawn():
-        races = ratios.shown(ratios.read(files))
+        races = ratios.shown(ratios.apart(ratios.read(files), {host}))
         return draw(papers.read(paper), races, technology_of_real(real_data, [race.rows[0] for race in races]))
 
     plotting.draw_and_save(drawn, out)
