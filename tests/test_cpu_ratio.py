@@ -105,8 +105,19 @@ def test_a_target_is_asked_of_as_many_pairs_as_it_says(race, draw_up, pairs, met
 
 @pytest.mark.parametrize(("low", "met"), [(1.99, False), (2.0, True)])
 def test_a_target_is_met_by_the_whole_interval(low, met):
-    best = SimpleNamespace(low=low, median=2.5, high=3.0, row={"pairs": 64})
-    assert cpu_ratios.Cell(cpu_races.PLACES[0], 2.0, 3.0, best=best).met is met
+    best, race = SimpleNamespace(low=low, median=2.5, high=3.0, row={"pairs": 64}), SimpleNamespace(valid=True)
+    assert cpu_ratios.Cell(cpu_races.PLACES[0], 2.0, 3.0, race, best).met is met
+
+
+def test_an_invalid_race_neither_meets_nor_misses_a_target(race, draw_up):
+    uneven = race("uniform_150_e2", {OURS: 1.0, ("edlib-native", "", 1): 30.0}, valid=False)
+    out = draw_up([uneven])
+    (row,) = cells(out, dataset="uniform_150_e2", metric="edit", scope="score")
+    assert float(row["ratio"]) > 20 and (row["met"], row["note"]) == ("", "race invalid")
+    (ratio,) = [line[4] for line in markdown_rows(out) if line[1:4] == ["edit distance, score", "150", "2"]]
+    assert not ratio.startswith("**") and "**race invalid**" in ratio
+    (text,) = [text for axes in drawn([uneven]).axes for text in axes.texts if text.get_text()[-1].isdigit()]
+    assert text.get_fontweight() == "normal"
 
 
 def test_a_ratio_of_a_race_of_an_older_procedure_says_so():

@@ -35,8 +35,9 @@ class Cell:
 
     @property
     def met(self):
-        """The whole interval is at least what is asked; None without a ratio, or of fewer pairs than asked."""
-        if self.best is None or self.best.row["pairs"] < FEWEST_PAIRS:
+        """The whole interval is at least what is asked; None without a ratio, of an invalid race, or of fewer pairs
+        than asked."""
+        if self.best is None or not self.race.valid or self.best.row["pairs"] < FEWEST_PAIRS:
             return None
         return self.best.low >= self.asked
 

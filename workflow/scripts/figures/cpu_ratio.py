@@ -16,7 +16,7 @@ LOOK = heat_maps.Look(
     scale="fastest peer's time / ours, 1 thread",
     notes=(
         "Above 1 ours is faster; ~: the 95 % interval includes 1",
-        f"Bold: the whole interval is at least the target, of {cpu_races.FEWEST_PAIRS} pairs or more",
+        f"Bold: the whole interval is at least the target, of {cpu_races.FEWEST_PAIRS} pairs or more, in a valid race",
     ),
     further="The table cpu_ratio tells the peers, and more of why a ratio is missing",
     nothing="no race with our kernel\nand a peer yet",

@@ -19,8 +19,8 @@ HEAD = ["Measured by", "Problem", "Length (nt)", "Error (%)", "Ratio", "Asked", 
         "Faster kernel of ours"]  # fmt: skip
 NOTES = (
     "Ratios: medians over the rounds of a race, taken round by round, with their 95 % intervals. Bold: the whole "
-    "interval is at least what is asked. Asked and stretch: this project's own targets, for batches of at least "
-    f"{cpu_races.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
+    "interval is at least what is asked, in a valid race. Asked and stretch: this project's own "
+    f"targets, for batches of at least {cpu_races.FEWEST_PAIRS} pairs (config/targets/cpu_ratio.csv).",
     "Left out as peers: tools that solve an easier problem (edit distance where gap-affine is asked), gave wrong "
     "answers or refused more than 1 % of the pairs.",
     "Faster kernel of ours: what align() could have picked, and how many times faster it was; empty where none was "
