@@ -174,6 +174,18 @@ def test_every_cell_without_a_ratio_says_why(race, draw_up):
     assert "not in this lane: the data set is not in lane kick (" in Path(f"{out}.md").read_text()
 
 
+def test_pairs_that_ours_refused_are_no_want_of_a_peer(race, draw_up):
+    ours = race_rows("uniform_150_e5", {OURS: 1.0}, scope="score", coverage=0.9, refused='{"out_of_memory": 2000}')
+    out = draw_up([race("uniform_150_e5", {("edlib", "", 1): 9.0}, more=ours)])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="edit", scope="score")
+    told = "refused 10 %", "wavebench-auto:cpu refused 10 % of the pairs"
+    assert (row["status"], row["reason"]) == told
+    fewer = race_rows("uniform_150_e5", {OURS: 1.0, ("rapidfuzz", "", 1): 2.0}, scope="score", pairs=100)
+    out = draw_up([race("uniform_150_e5", {("edlib", "", 1): 9.0}, more=ours + fewer)])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="edit", scope="score")
+    assert (row["status"], row["peer"], row["pairs"]) == ("ok", "rapidfuzz", "100"), "of pairs that ours answered"
+
+
 def test_the_missing_cells_come_from_experiments_of_their_own(race, draw_up):
     long = race("uniform_10000_e5", {OURS: 1.0, ("wfa2-lib-native", "biwfa", 1): 2.0}, experiment="cpu_edit")
     out = draw_up([long, affine(race, "uniform_300_e2", experiment="cpu_affine")])

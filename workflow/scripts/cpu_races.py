@@ -11,7 +11,7 @@ import click
 from workflow.race import planning
 from workflow.scripts import ratios
 from workflow.scripts.config_files import read_yaml
-from workflow.scripts.doubts import broken_promise
+from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, refused_share
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 OURS = "wavebench-auto:cpu"
@@ -123,6 +123,9 @@ def why_ours_has_none(found):
     wrong = next(filter(None, map(broken_promise, rows)), "")
     if wrong:
         return {"short": "wrong answers", "reason": f"{OURS} {wrong}"}
+    answered = max((row["coverage"] for row in rows if row["coverage"] is not None), default=1)
+    if answered < MOST_COVERAGE:  # of every number of pairs that it ran
+        return {"short": refused_share(answered), "reason": f"{OURS} {refused_share(answered)} of the pairs"}
     return {}
 
 
