@@ -178,6 +178,28 @@ def test_time_against_length_prints_slopes_and_names_host_and_tools(race):
     check_text(picture)
 
 
+@pytest.mark.parametrize("figure", (cpu_error, cpu_length, cpu_memory))
+def test_why_this_host_has_no_curve_is_said_where_it_has_raced(race, figure):
+    ours = race_rows("uniform_1000_e5", {OURS: 1.0}, scope="cigar", pairs=1000)
+    crashed = [row | {"status": "crashed", "value_s": None} for row in ours]
+    others = [*lengths(race, host="other"), race(1000, 5, {BIWFA: 1.0}, host="third")]
+    picture = figure.draw(page([*others, race(1000, 5, {BIWFA: 1.0}, more=crashed)]))
+    told = words(picture)
+    assert "No curve on this host, what align() picks: crashed." in told
+    assert "No curve on third, what align() picks: not raced." in told
+    assert "this host" not in words(figure.draw(page(others)))
+    check_text(picture)
+
+
+def test_tools_that_the_lane_leaves_out_of_the_curves_are_said(race):
+    files = lengths(race)
+    picture = cpu_length.draw(page([*files[:2], *lengths(race, host="other")]))
+    bpm, ond = (f"wavebench {name} (CPU), edit distance at 150, 1K nt" for name in ("BPM", "O(ND)"))
+    edlib = "Edlib, native, edit distance at 150, 1K nt"
+    assert f"No point, tool not in this lane: {bpm}; {ond}; {edlib}." in words(picture)
+    check_text(picture)
+
+
 def test_time_against_error_shows_the_length_with_the_most_errors(race):
     files = [race(150, e, {OURS: e, BIWFA: e * e}) for e in (2, 5, 10)]
     picture = cpu_error.draw(page([*files, race(1000, 5, {OURS: 9.0})]))
@@ -192,7 +214,9 @@ def test_memory_is_the_growth_of_the_process(race):
     picture = cpu_memory.draw(page([*lengths(race), *lengths(race, host="old", base_rss_bytes=None)]))
     (axes, *_) = picture.axes
     assert [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 2][0] == [6.0, 6.0]
-    assert "growth of the process (MB)" in words(picture) and "No curve on old" in words(picture)
+    told = words(picture)
+    assert "growth of the process (MB)" in told
+    assert "No curve on old, what align() picks: memory not measured." in told
     check_text(picture)
 
 

@@ -287,5 +287,15 @@ def test_without_samples_the_heat_map_says_so(arguments, tmp_path):
 
 def test_a_host_without_a_ratio_is_named_below_the_maps(race):
     picture = drawn([race("uniform_150_e5", {OURS: 1.0}, host="alone")])
-    assert "no race with our kernel and a peer yet" in words(picture) and "No ratio on alone." in words(picture)
+    told = words(picture)
+    assert "no race with our kernel and a peer yet" in told and "No ratio on alone: no peer, ours not raced." in told
+    check_text(picture)
+
+
+def test_why_this_host_has_no_ratio_is_said_where_it_has_raced(race):
+    failed = race_rows("uniform_150_e5", {OURS: 1.0}, scope="score", status="crashed", reason="exit code -9")
+    files = [race("uniform_150_e2", EDIT, host="other"), race("uniform_150_e5", {("edlib", "", 1): 1.0}, more=failed)]
+    picture = drawn(files)
+    assert "No ratio on this host: crashed, ours not raced." in words(picture)
+    assert "No ratio on" not in words(drawn(files[:1]))
     check_text(picture)

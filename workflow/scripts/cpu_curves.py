@@ -28,17 +28,23 @@ def microseconds(point):
 
 @dataclass
 class _Gathered:
-    """What one host has: panels, points in use, races in use, {reason: {who: [x]}} of what is missing."""
+    """What one host has: panels, points in use, races in use, {reason: {who: [x]}} of what is missing, and why what
+    align() picks has no point, each reason once."""
 
     panels: list = field(default_factory=list)
     points: list = field(default_factory=list)
     races: list = field(default_factory=list)
     missing: dict = field(default_factory=dict)
+    ours_missing: list = field(default_factory=list)
 
     def lack(self, reason, who, x):
         told = self.missing.setdefault(reason, {}).setdefault(who, [])
         if x not in told:
             told.append(x)
+
+    def lack_ours(self, reason):
+        if reason not in self.ours_missing:
+            self.ours_missing.append(reason)
 
     def sentences(self, where, unit):
         """One for each reason. where: what follows its first words."""
@@ -64,8 +70,9 @@ def blocks(page, axes):
         if any(point.tool == OURS for point in gathered.points):
             found.append(curves.Block(_title(page, host, gathered), gathered.panels))
             notes += gathered.sentences("" if host == page.here else f" on {host}", axes.unit)
-        elif host != page.here:
-            notes.append(f"No curve on {host}: no race of what align() picks")
+        elif gathered.races or host != page.here:  # a host is not named for its want of any race
+            why = ", ".join(gathered.ours_missing) or "not raced"
+            notes.append(f"No curve on {'this host' if host == page.here else host}, what align() picks: {why}")
     return found, notes
 
 
@@ -75,13 +82,13 @@ def _gather(page, host, axes):
         places = axes.places(page, host, metric, scope)
         panel = curves.Panel(axes.title(metric, scope, places))
         for place in places:
-            _add(gathered, panel, page.found(host, place), axes)
+            _add(gathered, panel, page.found(host, place), axes, page.left_out(host, place))
         gathered.panels.append(panel)
     return gathered
 
 
-def _add(gathered, panel, found, axes):
-    """Put a place's points into a panel."""
+def _add(gathered, panel, found, axes, left_out):
+    """Put a place's points into a panel. left_out: ids of the tools that the lane leaves out of its race."""
     place, x = found.place, axes.x(found.place)
     if found.race is None:
         gathered.lack(found.short, METRICS[place.metric], x)
@@ -92,9 +99,14 @@ def _add(gathered, panel, found, axes):
         if interval:
             panel.add(tool, x, interval, drawn[tool].few)
             gathered.points.append(drawn[tool])
-        elif without.get(tool) != cpu_points.NOT_RACED:
-            who = f"{cpu_races.name(tool)}, {METRICS[place.metric]}, {SCOPES[place.scope]}"
-            gathered.lack(without.get(tool, "memory not measured"), who, x)
+            continue
+        who, why = f"{cpu_races.name(tool)}, {METRICS[place.metric]}", without.get(tool, "memory not measured")
+        if why != cpu_points.NOT_RACED:
+            gathered.lack(why, f"{who}, {SCOPES[place.scope]}", x)
+            if tool == OURS:
+                gathered.lack_ours(why)
+        elif tool in left_out:  # for scores and paths alike
+            gathered.lack("tool not in this lane", who, x)
     gathered.races.append(found.race)
 
 

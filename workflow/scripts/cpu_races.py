@@ -91,6 +91,11 @@ class Page:
         names = EXPERIMENTS[place.metric]
         return next((id_ for id_ in names if place.dataset in self.experiments[id_]["datasets"]), None)
 
+    def left_out(self, host, place):
+        """Ids of the tools that this host's lane leaves out of the races of a place; of another host none is known."""
+        narrow = self.lane.get("narrow", {}).get(self.experiment(place), {}) if host == self.here else {}
+        return narrow.get("without", ())
+
     def found(self, host, place):
         """The Found of a host in a place."""
         race = self.races.get((host, self.experiment(place), place.dataset))

@@ -24,12 +24,13 @@ ACROSS = 2
 class Ratio:
     """A cell of a heat map.
 
-    short: why there is no ratio, in a few words. median, low, high: of the ratio; low and high bound its 95 %
-    interval. bold: it is shown so. pairs: that were timed. lane, stale, older, valid: of the race.
+    short: why there is no ratio, in a few words. raced: there is a race. median, low, high: of the ratio; low and high
+    bound its 95 % interval. bold: it is shown so. pairs: that were timed. lane, stale, older, valid: of the race.
     """
 
     place: cpu_races.Place
     short: str = ""
+    raced: bool = True
     median: float | None = None
     low: float | None = None
     high: float | None = None
@@ -55,7 +56,7 @@ def measured(place, speedup, race, interval, bold):
     """The Ratio of a ratios.Speedup of a ratios.Race. interval: (low, median, high) that is shown."""
     low, median, high = interval
     row, doubts = speedup.row, {"stale": speedup.stale, "older": race.older, "valid": race.valid}
-    return Ratio(place, "", median, low, high, bold, row["pairs"], row["lane"], **doubts)
+    return Ratio(place, "", True, median, low, high, bold, row["pairs"], row["lane"], **doubts)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def draw(hosts, here, look):
     told = [*(look.notes if shown else ()), *(f"{letter}: {short}" for short, letter in letters.items())]
     if any(cell.few for cells in shown.values() for cell in cells):
         told.append(f"*: timed on fewer than {FEWEST_PAIRS} pairs")
-    told += [f"No ratio on {host}" for host in hosts if host not in (*shown, here)]
+    told += _without_ratio({host: cells for host, cells in hosts.items() if host not in shown}, here)
     notes = cpu_figures.wrapped([*told, look.further])
     rows = max(1, len(shown) * len(PANELS) // ACROSS)
     height = 0.6 + 1.45 * rows + plotting.LINE_INCHES * (notes.count("\n") + 1)
@@ -102,6 +103,14 @@ def draw(hosts, here, look):
     _label(axes)
     _scale(fig, axes, image, look)
     return fig
+
+
+def _without_ratio(hosts, here):
+    """A sentence for each of these hosts on why its races gave no ratio; none of this host where it has no race."""
+    for host, cells in hosts.items():
+        reasons = ", ".join(dict.fromkeys(cell.short for cell in cells if cell.raced))
+        if reasons or host != here:
+            yield f"No ratio on {'this host' if host == here else host}: {reasons or 'not raced'}"
 
 
 def _panel(axes, cells, letters, look):

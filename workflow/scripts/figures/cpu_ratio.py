@@ -30,7 +30,7 @@ def draw(hosts, here):
 
 def _shown(cell):
     if cell.best is None:
-        return heat_maps.Ratio(cell.place, cell.short)
+        return heat_maps.Ratio(cell.place, cell.short, cell.race is not None)
     interval = cell.best.low, cell.best.median, cell.best.high
     return heat_maps.measured(cell.place, cell.best, cell.race, interval, cell.met)
 

@@ -48,7 +48,7 @@ def regret(found):
     """The heat_maps.Ratio of a cpu_races.Found."""
     place, race = found.place, found.race
     if race is None:
-        return heat_maps.Ratio(place, found.short)
+        return heat_maps.Ratio(place, found.short, raced=False)
     why = cpu_races.why_ours_has_none(found)
     if why:
         return heat_maps.Ratio(place, why["short"])
