@@ -12,6 +12,7 @@ import yaml
 from tests.synthetic import measurement
 from tests.tables import ROOT, cells, drawer, lambda_reads, read_csv, refuse_absent_files
 from workflow import aligners
+from workflow.race import planning
 from workflow.scripts import papers
 
 TIDY = [
@@ -206,6 +207,23 @@ def test_a_scope_that_the_lane_narrows_away_is_not_in_it(make, tmp_path):
     status = {cell["scope"]: cell["status"] for cell in told}
     assert status["cigar"] == "not in this lane: lane kick does not race scope cigar"
     assert status["score"].startswith("no sample yet")
+
+
+@pytest.mark.parametrize(
+    ("cores", "told"),
+    [
+        (2, "not in this lane: lane kick does not race 1 thread"),
+        (1, "no sample yet: lane kick has not measured this cell yet"),
+    ],
+)
+def test_a_number_of_threads_that_the_lane_does_not_race_is_not_in_it(make, monkeypatch, cores, told):
+    monkeypatch.setattr(planning, "usable_cores", lambda: cores)
+    of = {"experiment": "thesis_tab9", "dataset": "illumina_150", "dataset_model": "illumina_150"}
+    out = make("thesis_tab9", [measurement(**of, lane="lite", recall_affine=1.0), measurement(**of, threads=2)])
+    here = {(c["threads"], c["dataset"]): c["status"] for c in cells(out, source="here", tool="edlib", scope="cigar")}
+    assert here["1", "illumina_150"] == "ok" and here["1", "nanopore"] == told
+    if cores == 2:
+        assert here["2", "nanopore"].startswith("no sample yet")
 
 
 def test_a_cell_that_only_a_race_has_which_is_not_shown_says_so(make):

@@ -139,6 +139,11 @@ def narrowed(experiment, lane):
     return {**experiment, **part, "tools": [tool for tool in experiment["tools"] if tool not in without]}
 
 
+def thread_counts(experiment):
+    """Numbers of threads that this machine runs the experiment on, a dict, each once."""
+    return tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in experiment["threads"]))
+
+
 def plan_of(experiment, lane, path):
     """The Plan of a checked experiment under a checked lane, both as dicts. path: of the experiment, for messages.
 
@@ -150,7 +155,7 @@ def plan_of(experiment, lane, path):
         lane=lane["name"],
         penalties=_penalties(experiment["penalties"], path),
         scopes=tuple(part["scopes"]),
-        threads=tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in part["threads"])),
+        threads=thread_counts(part),
         tools=tuple(dict.fromkeys([*part["tools"], experiment["twin"]])),
         twin=experiment["twin"],
         min_rounds=lane["rounds"]["min"],

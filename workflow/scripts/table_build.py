@@ -175,7 +175,7 @@ def _host_lines(layout, row, source, host, has_gpu, of_host, chosen, experiment,
                 cells.append(_measured(column, records, layout))
             else:
                 short, reason = _of_a_race_not_shown(row, count, column, of_host) or _why_missing(
-                    layout, row, column, source, has_gpu, experiment, lane
+                    layout, row, count, column, source, has_gpu, experiment, lane
                 )
                 cells.append(Cell(column, short=short, reason=reason))
         lanes = tuple(sorted({c.record["lane"] for c in cells if c.record}))
@@ -248,8 +248,8 @@ def _what_was_answered(cell):
     return told + (f"; {cell.marks[0]}" if cell.struck else "")
 
 
-def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
-    """(a few words, a sentence) on a cell for which there is no measurement."""
+def _why_missing(layout, row, threads, column, source, has_gpu, experiment, lane):
+    """(a few words, a sentence) on a cell for which there is no measurement. threads: of its line, None without one."""
     if row.tool not in experiment["tools"]:
         return "not raced yet", "no race has this tool yet"
     if row.device == "GPU" and not has_gpu:
@@ -272,4 +272,7 @@ def _why_missing(layout, row, column, source, has_gpu, experiment, lane):
         return "real reads instead", "real reads of this technology are raced here in its place"
     if not real and (column.dataset not in lane["pairs"] or column.dataset not in asked["datasets"]):
         return "not in this lane", f"the data set is not in lane {lane['name']}"
+    of_cpu = row.device == "CPU" and threads  # a tool on a GPU has no number of threads to choose
+    if of_cpu and threads not in planning.thread_counts(asked):
+        return "not in this lane", f"lane {lane['name']} does not race {threads} thread{'s' * (threads > 1)}"
     return "no sample yet", f"lane {lane['name']} has not measured this cell yet"
