@@ -95,6 +95,24 @@ def test_a_stale_or_invalid_race_is_shown_only_for_want_of_another_and_marked(ma
     assert fast(out)["gcups_end_to_end"]["note"] == "stale" and "**stale**" in Path(f"{out}.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("doubt", "told"),
+    [
+        ({"median_s": 0.009}, "short call"),
+        ({"verified": 10}, "10 of 10000 answers verified"),
+        ({"rescued": 3}, "3 pairs by the CPU"),
+        ({"pairs": 1999, "verified": 1999, "median_s": 0.011}, "few pairs"),
+    ],
+)
+def test_a_rate_with_any_mark_stands_behind_one_without(make, doubt, told):
+    marked, clean = race("uniform_1000_e2", 0.012, **{"verified": 10_000} | doubt), race("uniform_1000_e5", 0.02)
+    out = make(marked, clean)
+    whole = fast(out)["gcups_end_to_end"]
+    assert (whole["dataset"], whole["note"]) == ("uniform_1000_e5", "")
+    assert f"1000 nt e = 2 %, {told})" in Path(f"{out}.md").read_text()
+    assert fast(make(marked))["gcups_end_to_end"]["note"] == told
+
+
 def test_a_higher_rate_that_is_not_shown_for_its_doubts_has_a_note(make):
     stale = [race("uniform_1000_e2", 0.0125, quantity=quantity, stale=True)
              for quantity in ("time_end_to_end_pinned", "time_kernel")]  # fmt: skip

@@ -33,11 +33,9 @@ class Peak:
 
     @property
     def rank(self):
-        """A rate without a doubt comes before a higher one with: that of a valid race, with the present sources and way
-        of measuring, of pairs enough."""
-        record = self.record
-        doubtful = record["stale"] or record["older_way"] or "few pairs" in self.cell.marks
-        return record["race_valid"], not doubtful, self.gcups
+        """A rate without a mark comes before a higher one with, and any of a valid race before those of others."""
+        marks = [mark for mark in self.cell.marks if mark != "race invalid"]
+        return self.record["race_valid"], not marks, self.gcups
 
 
 @dataclass(frozen=True)
