@@ -305,6 +305,25 @@ def test_a_gpu_time_stands_beside_the_one_from_ordinary_arrays(make):
     assert "| 10.1 s ±0 % · pageable 15.2 s ±1.0 % · " in Path(f"{out}.md").read_text()  # both per answered pair
 
 
+def test_files_and_details_tell_the_memory_of_a_gpus_times(make):
+    ours = {"tool": "wavebench-edit", "variant": "fast", "gpu": "Some GPU"}
+    pinned = measurement(quantity="time_end_to_end_pinned", median_s=0.02, rounds=8, **ours)
+    pageable = measurement(quantity="time_end_to_end_pageable", median_s=0.03, rounds=7, **ours)
+    out = make("thesis_tab1", [pinned, pageable, measurement()])
+    told = {row["quantity"] for row in cells(out, source="here", status="ok")}
+    assert told == {"time_end_to_end_pinned", "time_end_to_end"}
+    assert {row["quantity"] for row in cells(out, source="paper")} == {""}
+    head, *rows = [line.strip("| ").split(" | ") for line in Path(f"{out}.md").read_text().splitlines()
+                   if line.startswith(("| Block |", "| Full alignment, "))]  # fmt: skip
+    shown = [dict(zip(head, row, strict=True)) for row in rows]
+    assert {(row["Memory"], row["Time of n pairs"], row["Rounds"]) for row in shown} == {
+        ("page-locked", "0.0200 s", "8"), ("pageable", "0.0300 s", "7"), ("–", "0.500 s", "8")
+    }  # fmt: skip
+    assert Path(f"{out}.html").read_text().count("<td>pageable</td>") == 1
+    (alone,) = cells(make("thesis_tab1", [pageable]), source="here", status="ok")
+    assert alone["quantity"] == "time_end_to_end_pageable"
+
+
 def test_a_time_of_pairs_shorter_than_the_others_is_scaled_by_their_cells(make):
     part = measurement(pairs=20_000, cells=20_000 * 22_500.0, data_cells=50_000 * 90_000.0, median_s=0.5)
     (cell,) = [r for r in cells(make("thesis_tab1", [part]), source="here", tool="edlib") if r["status"] == "ok"]

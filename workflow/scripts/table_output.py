@@ -17,9 +17,9 @@ TIDY_COLUMNS = [
 ]  # fmt: skip
 CSV_COLUMNS = [
     "table", "block", "row", "tool", "variant", "source", "host", "lane", "threads", "scope", "dataset", "column",
-    "pairs_measured", "pairs_paper", "time_measured_s", "time_s", "ci_low_s", "ci_high_s", "rounds", "gcups_end_to_end",
-    "gcups_kernel", "recall_native", "recall_affine", "coverage", "refused", "rescued", "exact", "struck_out", "stale",
-    "race_valid", "race_note", "status", "reason", "tool_version", "commit", "note",
+    "quantity", "pairs_measured", "pairs_paper", "time_measured_s", "time_s", "ci_low_s", "ci_high_s", "rounds",
+    "gcups_end_to_end", "gcups_kernel", "recall_native", "recall_affine", "coverage", "refused", "rescued", "exact",
+    "struck_out", "stale", "race_valid", "race_note", "status", "reason", "tool_version", "commit", "note",
 ]  # fmt: skip
 
 
@@ -90,6 +90,7 @@ def csv_rows(table):
                 "block": line.row.block,
                 "row": line.row.label,
                 "column": cell.column.name,
+                "quantity": record.get("quantity"),
                 "pairs_measured": cell.pairs,
                 "pairs_paper": cell.column.pairs,
                 "time_measured_s": cell.unscaled_s,

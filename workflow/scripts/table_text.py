@@ -202,21 +202,21 @@ def tool_name(line):
 
 
 DETAIL_HEAD = [
-    "Block", "Tool", "Host", "Threads", "Data set", "Time of n pairs", "95 % interval", "n of N pairs", "Rounds",
-    "GCUPS end to end", "Recall native", "Recall affine", "Coverage", "Marks",
+    "Block", "Tool", "Host", "Threads", "Data set", "Memory", "Time of n pairs", "95 % interval", "n of N pairs",
+    "Rounds", "GCUPS end to end", "Recall native", "Recall affine", "Coverage", "Marks",
 ]  # fmt: skip
 
 
 def detail_rows(table):
-    """Rows (lists of text) of every cell that we measured, scaled or not."""
+    """Rows (lists of text) of every cell that we measured, scaled or not, one for each memory that it ran from."""
     for line in table.lines:
-        for cell in line.cells:
+        for cell in (run for shown in line.cells for run in (shown, *shown.also)):
             if not cell.measured:
                 continue
             record = cell.record
             yield [
                 line.row.block, line.row.tool, line.host, "–" if line.row.device == "GPU" else str(line.threads),
-                record["dataset"],
+                record["dataset"], MEMORY.get(record["quantity"], "–"),
                 f"{significant(record['median_s'])} s",
                 f"{significant(record['ci_low_s'], 4)} – {significant(record['ci_high_s'], 4)} s"
                 if record["ci_low_s"] is not None else "–",
