@@ -363,6 +363,23 @@ def test_the_papers_design_is_hollow_and_few_pairs_are_faint(read):
     check_text(figure)
 
 
+def test_pairs_that_a_gpu_left_to_the_cpu_are_said_where_a_ratio_is_drawn(read):
+    fast, design = ([row | {"rescued": 36} for row in rows] for rows in (FAST, DESIGN))
+    wrong = [row | {"recall_native": 0.9} for row in design]
+    few = [row | {"pairs": 250, "rescued": 7} for row in FAST]
+    real = {"real_a": "nanopore", "real_b": "nanopore"}
+    races = [read(EDLIB + fast + wrong, dataset="real_a"), read(EDLIB + fast + design, dataset="moleculo")]
+    figure = thesis_fig10.draw(papers.read(PAPER), [*races, read(EDLIB + few, dataset="real_b")], real)
+    ours, theirs = "wavebench, fast design (GPU)", "wavebench, WFA-GPU's design (GPU)"
+    places = "Moleculo (36 of 10000), Nanopore real 1 (36 of 10000), Nanopore real 2 (7 of 250)"
+    assert f"Some pairs by the CPU: {ours} on {places}; {theirs} on Moleculo (36 of 5000)." in words(figure)
+    check_text(figure)
+    same = [row | {"pairs": 10_000} for row in design]
+    told = speedup_panels.notes(speedup_panels.panels([read(EDLIB + fast + same)])[0], {}, {})
+    assert f"Some pairs by the CPU: {ours}, {theirs} on Nanopore (36 of 10000)" in told
+    assert "by the CPU" not in words(thesis_fig10.draw(papers.read(PAPER), [read(EDLIB + FAST + wrong)], {}))
+
+
 def test_many_faint_markers_are_counted(read):
     names = [f"real_{letter}" for letter in "abcdefghijklm"]
     races = [read(EDLIB + gpu_rows("fast", 5, [0.01] * 3), dataset=name) for name in names]

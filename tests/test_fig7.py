@@ -92,6 +92,18 @@ def test_the_figure_names_host_kernels_and_what_is_missing(race):
     check_text(figure)
 
 
+def test_pairs_that_the_gpu_left_to_the_cpu_are_said_where_a_column_is_drawn(race):
+    wrong = race(35, rescued=9, recall_native=0.9)
+    few = [race(50, rescued=0), race(75, rescued=12, pairs=250_000), race(100, rescued=3)]
+    figure = thesis_fig7.draw([race(20), wrong, *few])
+    assert "some pairs by the CPU: 75 errors (12 of 250000), 100 errors (3 of 1000000)" in words(figure)
+    check_text(figure)
+    figure = thesis_fig7.draw([race(n, rescued=12345, pairs=250_000) for n in thesis_fig7.ERRORS])
+    assert "100 errors (12345 of 250000)" in words(figure)
+    check_text(figure)
+    assert "by the CPU" not in words(thesis_fig7.draw([race(20), wrong]))
+
+
 def test_doubts_and_this_host_are_said(race):
     card = CARD | {"valid": False, "procedure": 1}
     figure = thesis_fig7.draw([race(20, tool_source_hash="old", card=card)], here="h200-16c")

@@ -117,6 +117,12 @@ def rescued_text(record):
     return f"{rescued} pair{'s' * (rescued != 1)} by the CPU" if rescued else ""
 
 
+def rescued_share(record):
+    """``12 of 5000``: how many of its pairs a GPU's tool handed to the CPU, "" for none, or where not told."""
+    rescued = int(record["rescued"] or 0)
+    return f"{rescued} of {record['pairs']}" if rescued else ""
+
+
 def refused_share(coverage):
     """``refused 93 %``."""
     return f"refused {significant(100 * (1 - coverage), 2)} %"

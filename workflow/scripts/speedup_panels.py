@@ -6,7 +6,7 @@ from itertools import groupby
 
 from workflow.scripts import gpu_ratios, ratios
 from workflow.scripts.dataset_labels import names_of_real, places, short, unraced
-from workflow.scripts.doubts import FEW_TEXT, MOST_COVERAGE, SHORT_S
+from workflow.scripts.doubts import FEW_TEXT, MOST_COVERAGE, SHORT_S, rescued_share
 from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -96,7 +96,7 @@ def notes(panel, real, wanted):
     drawn = [s for s in panel.speedups if s.median is not None]
     for wrong in dict.fromkeys(s.wrong for s in drawn if s.wrong):
         told.append(f"Crossed out, {wrong}: {_where([s for s in drawn if s.wrong == wrong], shown, real)}")
-    return told + _few(panel, shown, real) + _stale(panel, shown, real)
+    return told + _by_the_cpu(drawn, shown, real) + _few(panel, shown, real) + _stale(panel, shown, real)
 
 
 def unraced_tools(races, wanted):
@@ -147,6 +147,21 @@ def _without_gpu(panel, shown, raced):
     """Sentence that names the data sets that have no place, as their races lack our GPU aligners; or nothing."""
     left = [dataset.replace("real_", "real ") for dataset in raced if dataset not in shown] if panel.on_gpu else []
     return [f"Not shown, raced without our GPU aligners: {', '.join(left)}"] if left else []
+
+
+def _by_the_cpu(drawn, shown, real):
+    """Sentence on the pairs that our GPU aligners left to the CPU, whose time is then not the GPU's alone; or nothing.
+
+    drawn: Speedups with a ratio.
+    """
+    shares = {(s.reference, s.dataset): rescued_share(s.own) for s in drawn}
+    places = {}
+    for tool in gpu_ratios.REFERENCES:
+        told = [f"{short(d, shown, real)} ({shares[tool, d]})" for d in shown if shares.get((tool, d))]
+        if told:
+            places.setdefault(", ".join(told), []).append(TOOL_NAMES[tool])
+    told = [f"{listed(names)} on {where}" for where, names in places.items()]
+    return [f"Some pairs by the CPU: {'; '.join(told)}"] if told else []
 
 
 def _few(panel, shown, real):

@@ -5,12 +5,14 @@ their 95 % intervals. Copies, both ways, and kernels, with packing and the way b
 during which one went on at least: they overlap each other, and so do those of several batches.
 """
 
+import textwrap
+
 import click
 
 from wfa_kernels.designs import PAPER_KERNELS
 from workflow.race.statistics import median_interval
 from workflow.scripts import plotting, ratios
-from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, figure_doubts, refused_share
+from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, figure_doubts, refused_share, rescued_share
 from workflow.scripts.format_numbers import count
 from workflow.scripts.tools import tool_id
 
@@ -26,6 +28,8 @@ COLUMNS = {
     "total": (("time_end_to_end_pinned",), plotting.BLUE, ""),
 }
 WIDTH = 0.27
+#: Letters of a line of the notes.
+LETTERS = 60
 
 
 def dataset(errors):
@@ -61,17 +65,27 @@ def breakdown(race):
     """
     if race is None:
         return "not recorded"
-    rows = [row for row in race.rows if tool_id(row) == TOOL and not row["twin"] and row["input"] == "ascii"]
-    timed = [row for row in rows if row["status"] == "ok" and row["value_s"] is not None]
+    timed = _timed(race)
     if not timed:
-        return next((row["status"].replace("_", " ") for row in rows), "not raced")
-    pairs = max(row["pairs"] for row in timed)
-    first = next(row for row in timed if row["pairs"] == pairs)
+        return next((row["status"].replace("_", " ") for row in _rows(race)), "not raced")
+    first, pairs = timed[0], timed[0]["pairs"]
     if first["coverage"] is not None and first["coverage"] < MOST_COVERAGE:
         return refused_share(first["coverage"])
     if broken_promise(first):
         return "wrong answers"
-    return _columns([row for row in timed if row["pairs"] == pairs], PAIRS / pairs), pairs
+    return _columns(timed, PAIRS / pairs), pairs
+
+
+def _rows(race):
+    """The tool's sample rows."""
+    return [row for row in race.rows if tool_id(row) == TOOL and not row["twin"] and row["input"] == "ascii"]
+
+
+def _timed(race):
+    """Those with a time, of the most pairs that have one."""
+    timed = [row for row in _rows(race) if row["status"] == "ok" and row["value_s"] is not None]
+    most = max((row["pairs"] for row in timed), default=0)
+    return [row for row in timed if row["pairs"] == most]
 
 
 def _columns(rows, scale):
@@ -153,7 +167,8 @@ def _title(host, races, here):
 
 
 def _notes(races):
-    """Lines under a host's panel: which data sets ran fewer or more pairs than the paper's, what is left out."""
+    """Lines under a host's panel: which data sets ran fewer or more pairs than the paper's, what is left out, and what
+    the GPU did not do."""
     scaled = {}
     for errors in ERRORS:
         told = breakdown(races.get(dataset(errors)))
@@ -163,7 +178,15 @@ def _notes(races):
     quantities = {row["quantity"] for race in races.values() for row in race.rows}
     if "time_kernel" in quantities and "time_compute" not in quantities:
         lines.append("copies: in only; kernels: without packing, beside them")
-    return lines
+    return lines + _by_the_cpu(races)
+
+
+def _by_the_cpu(races):
+    """Lines that name the data sets of which the GPU left pairs to the CPU; none without."""
+    shown = {errors: races.get(dataset(errors)) for errors in ERRORS}
+    shares = {errors: list(map(rescued_share, _timed(race))) for errors, race in shown.items() if _has_times(race)}
+    told = [f"{errors} errors ({next(filter(None, of_rows))})" for errors, of_rows in shares.items() if any(of_rows)]
+    return textwrap.wrap(f"some pairs by the CPU: {', '.join(told)}", LETTERS) if told else []
 
 
 @click.command(help=__doc__)
