@@ -147,7 +147,8 @@ def test_what_is_no_peer_is_left_out(race, draw_up):
     out = draw_up([affine(race, "uniform_150_e5", more=[*gpu, *wrong, *edit_only, *heuristic, *twin, *absent])])
     (row,) = cells(out, dataset="uniform_150_e5", metric="affine", scope="score")
     assert (row["peer"], row["peers_compared"], row["faster_own"]) == ("wfa2-lib-native:biwfa", "2", "")
-    assert "peers without a ratio: KSW2 timeout (1 cell)" in Path(f"{out}.md").read_text()
+    told = "peers without a ratio: Parasail (striped) a heuristic (1 cell); KSW2 timeout (1 cell)"
+    assert told in Path(f"{out}.md").read_text()
 
 
 def test_a_faster_kernel_of_ours_is_told(race, draw_up):

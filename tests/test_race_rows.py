@@ -56,6 +56,17 @@ def test_further_times_of_a_run_have_rows_of_their_own():
     assert [row["failing_pairs"] for row in found] == ['[[0, "why"]]', None, None, None]
 
 
+def test_a_tool_and_its_twin_share_the_worse_verdict_on_both():
+    right, wrong = (Verdict(answered=9, judged=9, native_right=n, failing=[[4, "why"]] * (9 - n)) for n in (9, 8))
+    keys = [Key("some", "cigar", 1, 3, twin=twin) for twin in (False, True)]
+    for verdicts in ((right, wrong), (wrong, right), (wrong, wrong)):
+        records = {key: Record(times=[1.0], verdict=one) for key, one in zip(keys, verdicts, strict=True)}
+        assert [(row["twin"], row["recall_native"]) for row in rows(records)] == [(False, 8 / 9), (True, 8 / 9)]
+    for other in (None, right):
+        own = [Record(times=[1.0], verdict=right), Record(times=[1.0], verdict=other)]
+        assert [row.get("recall_native") for row in rows(dict(zip(keys, own, strict=True)))] == [1, other and 1]
+
+
 @pytest.mark.parametrize(("penalties", "metric", "told"), [(Edit(), "edit", ""), (Affine(4, 6, 2), "affine", "4,6,2")])
 def test_all_rows_tell_the_data_set_and_the_costs(penalties, metric, told):
     found = engine._context(conductor(penalties), "uniform_9_e5", PAIRS, "of its pairs", "host", "key")

@@ -116,7 +116,8 @@ def test_our_wrong_answers_are_not_faster(tmp_path):
 
 
 def test_answers_are_counted_once_however_many_quantities_their_run_has():
-    times = [{"quantity": name} for name in ("time_end_to_end_pinned", "time_kernel", "time_h2d")]
+    further = [{"quantity": name, "failing_pairs": None} for name in ("time_kernel", "time_h2d")]
+    times = [{"quantity": "time_end_to_end_pinned"}, *further]
     rows = [row for one in times for row in race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 1.0}, **one)]
     told = summary.verification([collected | one for one in times for collected in collect(rows[:8])])
     assert (told["timed"], told["judged"]) == (1, 1) and told["pairs"] == rows[0]["verified"] > 0
@@ -311,6 +312,16 @@ def test_each_wrong_cell_is_counted_and_told():
     assert len(told) == len(set(told)) == 6 and told[1] == "Edlib on uniform_150_e5 (cigar, 1 thread, b, recall 50 %)"
     assert told[-2:] == [f"wavebench, fast design (GPU) on uniform_150_e5 (cigar, {memory}, some-cpu-2c, recall 50 %)"
                          for memory in ("page-locked", "pageable")]  # fmt: skip
+
+
+def test_wrong_answers_of_a_program_that_tells_its_kernels_time_alone_are_told():
+    program = {"tool": "some", "quantity": "time_kernel", "recall_native": 0.2, "failing_pairs": '[[1, "why"]]'}
+    further = program | {"failing_pairs": None}  # of a run with a line of its own
+    told = summary.verification([measurement(**program), measurement(**further), measurement()])
+    (wrong,) = told["wrong"]
+    assert told["judged"] == 2 and wrong == "some on uniform_150_e5 (cigar, 1 thread, some-cpu-2c, recall 20 %)"
+    heuristic = summary.verification([measurement(**program | {"exact": False, "failing_pairs": "[]"})])
+    assert not heuristic["wrong"]
 
 
 def test_a_recorded_machine_of_this_hosts_id_has_a_card_of_its_own(tmp_path):

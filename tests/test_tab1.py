@@ -222,6 +222,8 @@ FAILED = {"status": "out_of_memory", "reason": "no room for a batch", "median_s"
     ({}, {"recall_native": 0.5}, "0.0500 s ±0 % · pageable: wrong answers, recall 50 %", ("ok", "ok")),
     ({}, {"exact": False, "recall_native": 0.5, "failing_pairs": '[[3, "score 1, exact 2"]]'},
      "0.0500 s ±0 % · pageable: wrong answers", ("ok", "ok")),
+    ({"exact": False, "recall_native": 0.5, "failing_pairs": "[]"}, {},
+     "0.0500 s ±0 % · pageable 0.0800 s ±0 % · heuristic, R 50 %", ("ok", "ok")),
     ({}, {"exact": False, "recall_native": 0.5, "failing_pairs": "[]"},
      "0.0500 s ±0 % · pageable 0.0800 s ±0 %", ("ok", "ok")),
     ({}, {"coverage": 0.5}, "0.0500 s ±0 % · pageable: refused 50 %", ("ok", "ok")),

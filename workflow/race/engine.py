@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from wfa_kernels import Affine, PairBatch, PairsError, whole_file
@@ -156,7 +157,7 @@ def _rows(conductor, records, pairs, context):
             "peak_rss_bytes": record.peak_rss_bytes,
             **record.peak_memory,
             **record.counts,
-            **_verdict_fields(record.verdict),
+            **_verdict_fields(_verdict(records, key)),
         }
         # The failing pairs can be many: they stand in the first row of the cell only.
         later = {**row, "failing_pairs": None}
@@ -167,6 +168,14 @@ def _rows(conductor, records, pairs, context):
         for quantity, seconds in record.further.items():
             rows.extend({**later, "quantity": quantity, "round": i, "value_s": t} for i, t in enumerate(seconds, 1))
     return rows
+
+
+def _verdict(records, key):
+    """The Verdict on a cell's tool, None without one: a tool and its twin are one, and the worse of both is of both."""
+    own, other = records[key].verdict, records.get(replace(key, twin=not key.twin))
+    if own is None or other is None or other.verdict is None:
+        return own
+    return min(own, other.verdict, key=lambda verdict: verdict.worth)
 
 
 def _verdict_fields(verdict):

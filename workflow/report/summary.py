@@ -80,9 +80,11 @@ def _gpu_text(gpu):
 def verification(measurements):
     """Verdict on every timed cell of our tables: counts, and the names of the tools that broke their promise.
 
-    A further quantity of a run, such as its kernels' time, is no cell of its own: it has the answers of the run.
+    A further quantity of a run, such as its kernels' time, is no cell of its own: it has the answers of the run, whose
+    first row alone has the pairs that failed.
     """
-    main = [m for m in measurements if m["main"] and m["quantity"] in CELL_TIMES]
+    own = [m for m in measurements if m["quantity"] in CELL_TIMES or isinstance(m["failing_pairs"], str)]
+    main = [m for m in own if m["main"]]
     timed = [m for m in main if m["status"] == "ok" and m["median_s"] is not None]
     judged = [m for m in timed if m["recall_native"] is not None]
     wrong = [

@@ -101,7 +101,6 @@ def _cell(found, targets):
     if race is None:
         return Cell(place, *targets, short=found.short, reason=found.reason)
     speedups = ratios.speedups(race, OURS, place.scope, THREADS)
-    speedups = [s for s in speedups if s.row["quantity"] == ratios.CPU_QUANTITY]
     others = tuple(s for s in speedups if not ratios.is_ours(s.tool) and s.median is None)
     why = cpu_races.why_ours_has_none(found)
     if why:

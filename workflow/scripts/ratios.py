@@ -94,8 +94,8 @@ class Speedup:
 
     @property
     def right(self):
-        """The tool claims exactness, and was right as far as is known: a heuristic solves another problem."""
-        return bool(self.row["exact"]) and is_verified(self.row) and not self.wrong
+        """The tool was right, as far as is known of any of its answers."""
+        return is_verified(self.row) and not self.wrong
 
 
 def read(paths):
@@ -139,11 +139,11 @@ def shown(races):
 
 
 def speedups(race, reference, scope, threads):
-    """One Speedup for every other tool of the race at that scope and number of threads.
+    """One Speedup, from end to end, for every other CPU tool of the race at that scope and number of threads.
 
     Both ran the same pairs in the same rounds: the engine runs the reference on every subset in use.
     """
-    cells = cells_of(race, scope, threads)
+    cells = cells_of(race, scope, threads, CPU_QUANTITY)
     return [
         _speedup(cells[(tool, pairs)], cells.get((reference, pairs), []), race, reference)
         for tool, pairs in most_pairs(cells).items()
@@ -182,7 +182,7 @@ def peers(race, reference, scope, threads):
     """
     easier = _of_other_objectives(race)
     others = [s for s in speedups(race, reference, scope, threads) if not is_ours(s.tool) and s.tool not in easier]
-    return [s for s in others if s.median is not None and s.right and s.row["quantity"] == CPU_QUANTITY]
+    return [s for s in others if s.median is not None and s.right]
 
 
 def _of_other_objectives(race):
@@ -199,12 +199,14 @@ def _penalties(row):
 
 
 def why_none(first, own, name):
-    """Why a tool has no ratio, "" where it may have one: our own must have answered, and rightly.
+    """Why a tool has no ratio, "" where it may have one: it solves the same problem, and our own answered, and rightly.
 
     first, own: the first sample row of its cell and of our tool's, None where there is none. name: of our tool.
     """
     if first["status"] != "ok":
         return first["status"].replace("_", " ")
+    if not first["exact"]:
+        return "a heuristic"
     for who, part in (("", first["coverage"]), (f"{name} ", own["coverage"] if own else None)):
         if part is not None and part < MOST_COVERAGE:
             return f"{who}{refused_share(part)} of the pairs"

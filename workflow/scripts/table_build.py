@@ -209,7 +209,7 @@ def _of_run(column, record, layout):
         return cell
     cell.pairs = record["pairs"]
     if record["quantity"] not in CELL_TIMES:
-        cell.short = "not end to end"
+        cell.short = "wrong answers" if cell.struck else "not end to end"
         cell.reason = f"its {record['quantity'].replace('_', ' ')} alone is known, {significant(record['median_s'])} s"
         return cell
     if record["coverage"] is not None and record["coverage"] < MOST_COVERAGE:

@@ -55,7 +55,9 @@ def time_text(cell):
 
 
 def recall_text(table, cell):
-    """``R 99.9 %`` where the paper's table shows recall beside time, else nothing."""
+    """``R 99.9 %`` where the paper's table shows recall beside time, or the tool is a heuristic, else nothing."""
+    if not table.layout.recall and cell.record and not cell.record["exact"]:
+        return "heuristic" + ("" if cell.recall is None else f", R {percent(cell.recall)}")
     if not table.layout.recall or (cell.recall is None and (not cell.recall_word or cell.time_s is None)):
         return ""
     return f"R {percent(cell.recall) if cell.recall is not None else cell.recall_word}"
