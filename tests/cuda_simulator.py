@@ -206,7 +206,7 @@ def main():
     traced = request["scope"] == "cigar"
     watched, rescued, rescued_at = Watched(), [], []
 
-    def rescue(rows):
+    def rescue(rows, progress=None):
         rescued_at.append(len(watched.batches))
         rescued.extend(rows.tolist())
         count = len(rows)

@@ -1,6 +1,7 @@
 """Pairs that another aligner answers beside a batch's own."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from wfa_kernels.pairs import offsets_of
 from wfa_kernels.result import AlignmentResult
 
 
-def answers(rows):
+def answers(rows, progress=None):
     return AlignmentResult((100 + rows).astype(np.int32), np.zeros(len(rows), np.uint8))
 
 
@@ -23,7 +24,7 @@ def own(count):
 def test_what_comes_while_others_are_aligned_is_aligned_together():
     asked, begun, may_end = [], threading.Event(), threading.Event()
 
-    def rescue(rows):
+    def rescue(rows, progress):
         asked.append(rows.tolist())
         begun.set()
         assert may_end.wait(60)
@@ -41,12 +42,33 @@ def test_what_comes_while_others_are_aligned_is_aligned_together():
 
 
 def test_what_the_other_aligner_raises_is_raised():
-    def rescue(rows):
+    def rescue(rows, progress):
         raise KeyError(rows[0])
 
     with Rescue(rescue, None) as rescued, pytest.raises(KeyError):
         rescued.hand_over(np.array([4]))
         rescued.splice_into(own(9))
+
+
+def test_an_interrupt_does_not_wait_until_all_are_aligned():
+    begun, ended = threading.Event(), threading.Event()
+
+    def rescue(rows, progress):
+        begun.set()
+        for _ in range(600):  # a minute
+            time.sleep(0.1)
+            try:
+                progress(1)
+            except Exception:
+                ended.set()
+                raise
+        return answers(rows)
+
+    with pytest.raises(KeyboardInterrupt), Rescue(rescue, None) as rescued:
+        rescued.hand_over(np.array([4]))
+        assert begun.wait(60)
+        raise KeyboardInterrupt
+    assert ended.is_set()
 
 
 def test_nothing_handed_over_is_the_result_as_it_is():
@@ -78,7 +100,7 @@ def test_cigars_of_the_others_are_put_between_the_own_by_threads(monkeypatch, so
         return AlignmentResult(np.zeros(len(told), np.int32), np.zeros(len(told), np.uint8), flat, offsets)
 
     pool = SimpleNamespace(take=lambda count, dtype: np.full(count, 77, dtype))
-    with Rescue(lambda some: result([texts[row] for row in some]), pool) as rescued:
+    with Rescue(lambda some, _: result([texts[row] for row in some]), pool) as rescued:
         for part in np.array_split(rng.permutation(rows), 3):
             rescued.hand_over(part)
         found = rescued.splice_into(result(own_texts))

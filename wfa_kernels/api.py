@@ -73,6 +73,7 @@ def align(
     heuristic: None, StaticBand(width) or WavefrontReduction(min_length, max_distance), for gap-affine penalties by
     wavefronts: on the CPU algorithm "auto" or "wfa", on the GPU design "paper". Scores may be above the optimum, are
     those of the CIGARs, and do not depend on the device or on where a pair is rescued.
+    On the GPU, which of several cheapest alignments is found may depend on the pairs beside it and on calls before.
 
     Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
     out_of_memory and score -1; all others have an answer, without a heuristic the optimum. Raises AlignError.
@@ -192,7 +193,10 @@ def watch_gpu_warps(most_warps=1 << 22):
 
 
 def release_gpu_memory():
-    """Give back the device and page-locked memory that align() on a GPU keeps for its next call."""
+    """Give back the device and page-locked memory that align() on a GPU keeps for its next call.
+
+    Raises RuntimeError in a signal's handler that such a call of this thread has let in: it uses that memory.
+    """
     _require_gpu()
     from wfa_kernels.cuda import aligner
 
@@ -328,8 +332,8 @@ def _align_cuda(pairs, penalties, scope, design, device_memory, heuristic, on_cp
     if _all_gaps(penalties, MAX_LONG) > MAX_SCORE:  # else only of longer pairs, of which the CPU is asked
         _check_worst_cost(pairs, penalties)
 
-    def rescue(rows):
-        return on_cpu(pairs.take(rows), numbers=rows)
+    def rescue(rows, going_on=None):
+        return on_cpu(pairs.take(rows), numbers=rows, progress=going_on)
 
     bytes_ = None if device_memory is None else int(device_memory)  # a NumPy integer would end up as an array's size
     return aligner.align_batch(pairs, penalties, scope, design, rescue, bytes_, heuristic)

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -54,16 +55,36 @@ _streams = {}
 _pool = Pool()
 _events = Events()
 _lock = threading.Lock()
+_owner = None  # the thread that has the lock
+
+
+class GpuInUseError(RuntimeError):
+    """A signal handler asks for what the call needs that it has interrupted."""
+
+
+@contextmanager
+def _alone():
+    """For this thread alone: a stream's buffers serve one batch at a time. Raises GpuInUseError."""
+    global _owner
+    if _owner == threading.get_ident():
+        raise GpuInUseError("a call of align() on the GPU is under way in this thread: wait until it is done")
+    with _lock:
+        try:
+            _owner = threading.get_ident()
+            yield
+        finally:
+            _owner = None
 
 
 def align_batch(pairs, penalties, scope, design, rescue, device_memory=None, heuristic=None):
     """Align a batch on the current GPU.
 
     pairs: PairBatch of n pairs; a PinnedPairs or PackedPairs is read by the GPU as it lies. penalties: Edit() or
-    Affine(...). scope: "score" or "cigar". design: "fast" or a PaperDesign. rescue: callable that takes
-    int64 row numbers and gives the AlignmentResult of those pairs: it gets the pairs that no kernel of the design can
-    do, from another thread while the GPU works on. device_memory: bytes of device memory to keep within, by default
-    half of what is free. heuristic: of the gap-affine PaperDesign, or None; the rescue's must be the same.
+    Affine(...). scope: "score" or "cigar". design: "fast" or a PaperDesign. rescue: callable that takes int64 row
+    numbers and a progress callable, or None, and gives the AlignmentResult of those pairs: it gets the pairs that no
+    kernel of the design can do, from another thread while the GPU works on. device_memory: bytes of device memory to
+    keep within, by default half of what is free. heuristic: of the gap-affine PaperDesign, or None; the rescue's must
+    be the same.
 
     Returns an AlignmentResult, in page-locked memory where the GPU did all pairs, in the order of the batch.
     """
@@ -99,8 +120,8 @@ def _as_they_are(way):
 
 
 def release():
-    """Give back the device and page-locked memory that is kept for the next call."""
-    with _lock:
+    """Give back the device and page-locked memory that is kept for the next call. Raises GpuInUseError."""
+    with _alone():
         _let_go(list(_streams))
         _pool.clear()
         _events.clear()
@@ -112,11 +133,12 @@ def _let_go(ways):
     for way in ways:
         if stream := _streams.pop(way):
             stream.close()
+    device.give_back_freed()  # Numba keeps some of it, beside what the caller's limit leaves for the next
 
 
 def slots():
     """Every Slot that is kept for the next call."""
-    with _lock:
+    with _alone():
         return [slot for stream in _streams.values() if stream for slot in stream.slots]
 
 
@@ -200,8 +222,8 @@ def _align(pairs, way, rescue, turn):
         return rescued.splice_into(result)
 
 
-def _of_these(rescue, rows, places):
-    return rescue(rows[places])
+def _of_these(rescue, rows, places, progress=None):
+    return rescue(rows[places], progress)
 
 
 def _through_a_stream(pairs, way, left, turn):
@@ -210,7 +232,7 @@ def _through_a_stream(pairs, way, left, turn):
     scores, status = _pool.take(count, np.int32), _pool.take(count, np.uint8)
     offsets = _pool.take(count + 1, np.int64) if traced else np.zeros(1, np.int64)
     offsets[0] = 0
-    with _lock:  # a stream's buffers serve one batch at a time
+    with _alone():
         stream, letters = _stream(pairs, way, turn.short_of_memory)
         if stream is None:
             return None

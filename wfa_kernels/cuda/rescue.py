@@ -14,21 +14,26 @@ from wfa_kernels.result import AlignmentResult
 _PAIRS_AT_A_TIME, _THREADS = 1 << 15, max(1, min(16, config.NUMBA_DEFAULT_NUM_THREADS))
 
 
+class _StoppedError(Exception):
+    """Nobody waits for these answers any more."""
+
+
 class Rescue:
     """Pairs that are aligned elsewhere, in a thread of its own while the GPU works on.
 
-    rescue: callable that takes int64 row numbers and gives the AlignmentResult of those pairs. pool: pinned.Pool for
-    the CIGARs of all.
+    rescue: callable that takes int64 row numbers and a callable, which it calls now and then as pairs are done, and
+    gives the AlignmentResult of those pairs. pool: pinned.Pool for the CIGARs of all.
     """
 
     def __init__(self, rescue, pool):
         self._pool, self._rescue, self._parts, self._thread, self._count = pool, rescue, [], None, 0
-        self._lock, self._waiting = Lock(), []
+        self._lock, self._waiting, self._stopped = Lock(), [], False
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, error, *_):
+        self._stopped = error is not None  # an interrupt must not wait for hours of work that is for nobody
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
 
@@ -48,7 +53,11 @@ class Rescue:
         if not waiting:
             return None
         rows = np.concatenate(waiting)
-        return rows, self._rescue(rows)
+        return rows, self._rescue(rows, self._go_on)
+
+    def _go_on(self, _):
+        if self._stopped:
+            raise _StoppedError
 
     def add(self, rows, found):
         """Take the answers of these rows as they are."""
