@@ -183,6 +183,15 @@ class TestExternal:
             silent.own_seconds()
         assert entry().own_seconds() is None
 
+    def test_a_time_that_is_none(self, entry):
+        adapter = entry(time_from={"regex": "([-0-9.]+) ms", "unit": "ms"})
+        answer(adapter, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
+        adapter._printed, adapter._errors = "0.00 ms", ""
+        assert adapter.own_seconds() == 0, "too coarse a clock, which on more pairs may tell"
+        adapter._printed = "-3 ms"
+        with pytest.raises(external.ExternalToolError, match="printed a time of -3, which is no number >= 0"):
+            adapter.own_seconds()
+
     def test_version(self, entry):
         assert entry().version() == "unknown"
         asked = {"command": entry.program + " --version", "regex": r"gapper (\S+)"}

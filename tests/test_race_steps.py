@@ -55,6 +55,16 @@ def test_the_run_that_memory_is_measured_by_stands_for_the_untimed_one(race, dev
     assert ran[2:] == {"cpu": ["timed runs"], "cuda": ["untimed runs", "timed runs"]}[device]
 
 
+def test_a_time_of_0_is_a_reason_and_no_sample(race):
+    asked, said, record = [], [], Record(output_hash="hash")
+    race._warm, race.conductor.say = lambda key: 0.0, said.append
+    race._ask = lambda key, method, *_: asked.append(method)
+    race._sample(KEYS[0], record)
+    assert (record.status, record.times, asked) == ("crashed", [], ["forget"])
+    assert record.reason == "its own clock printed a time of 0 for 4 pairs: it is too coarse for them"
+    assert said == [f"  a score: crashed: {record.reason}"]
+
+
 def test_rounds_end_when_every_median_is_known(race):
     known, unknown = Record(times=[1.0] * 6), Record(times=[1.0, 2, 3, 4, 5, 6])
     race.records = {"known": known, "unknown": unknown, "failed": Record(times=unknown.times, status="crashed")}

@@ -97,6 +97,15 @@ def test_a_run_of_several_shards_ends_with_the_slowest(monkeypatch):
     assert team.run("cell", 3, barrier_s=1) == 3
 
 
+def test_a_run_that_each_shards_own_clock_told_as_0_is_one_of_0(monkeypatch):
+    team, spans = worker.Team(2, 1), [(10.25, 10.25), (10.5, 10.5)]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: 10.0)
+    monkeypatch.setattr(team, "everyone", lambda method, *_: spans if method == "run" else [])
+    assert team.run("cell", 2, barrier_s=0) == 0
+    spans[0] = (10.25, 10.75)
+    assert team.run("cell", 2, barrier_s=0) == 0.75
+
+
 @pytest.mark.parametrize("own", [None, 7.0])
 def test_a_tools_own_timer_goes_before_the_clock(monkeypatch, own):
     class Timed(Adapter):

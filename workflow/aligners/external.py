@@ -6,6 +6,7 @@ reading of the file; ``time_from`` takes the program's own timer instead. config
 
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -127,14 +128,20 @@ class External(PeerAdapter):
             raise ExternalToolError(f"{self._command[0]} ended with exit code {done.returncode}; it said: {said[:200]}")
 
     def own_seconds(self):
-        """The last time the program printed, where the entry has ``time_from``; None: our clock counts."""
+        """The last time the program printed, where the entry has ``time_from``; None: our clock counts.
+
+        0 where the program's clock is too coarse for its pairs, of which a race may find that it runs more.
+        """
         timer = self.settings.get("time_from")
         if timer is None or not self._sequences:
             return None
         found = re.findall(timer["regex"], self._printed + self._errors)
         if not found:
             raise ExternalToolError(f"{self._command[0]} printed no time that matches {timer['regex']!r}")
-        return float(found[-1]) * _SECONDS[timer.get("unit", "s")]
+        seconds = float(found[-1]) * _SECONDS[timer.get("unit", "s")]
+        if not 0 <= seconds < math.inf:
+            raise ExternalToolError(f"{self._command[0]} printed a time of {found[-1]}, which is no number >= 0")
+        return seconds
 
     def answers(self):
         """Scores and CIGARs out of the program's output, in order of its input. Raises ExternalToolError."""

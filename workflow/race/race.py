@@ -328,6 +328,7 @@ class Race:
                 took = self._timed(key)
             else:
                 took = self._warm(key)
+            self._require_time(key, took)
             produced = self._ask(key, "outcome", key.name)
             if produced != record.output_hash:
                 self._verify(key, record)
@@ -341,6 +342,13 @@ class Race:
         except WorkerFailed as failure:
             self.conductor.say(f"  {key.tool} {key.scope}: {failure}")
             record.status, record.reason = failure.status, failure.reason
+
+    def _require_time(self, key, took):
+        """Raise WorkerFailed for a run of 0 s. While its pairs are being found it tells only that more of them fit."""
+        if took <= 0:
+            self._ask(key, "forget", key.name)
+            reason = f"its own clock printed a time of 0 for {key.n} pairs: it is too coarse for them"
+            raise WorkerFailed("crashed", reason)
 
     def _measure_memory(self, key, record):
         """By an untimed run: it takes memory anew that was given back to the system, page by page."""

@@ -255,7 +255,8 @@ class Team:
         self.everyone("prepare", key, tool, job, n, shards)
 
     def run(self, key, shards, barrier_s=0.004):
-        """Seconds of one run: of the one shard, or from a common start to the end of the slowest.
+        """Seconds of one run: of the one shard, or from a common start to the end of the slowest; 0 where the tool's
+        own clock is too coarse for the pairs of each.
 
         What the last run left is freed everywhere before: else it would be while this one is timed.
         """
@@ -265,6 +266,8 @@ class Team:
             return end - begin
         begin_at = time.monotonic() + barrier_s
         spans = [span for span in self.everyone("run", key, begin_at) if span]
+        if all(begin == end for begin, end in spans):
+            return 0.0
         return max(end for _, end in spans) - begin_at
 
     def timings(self, key):
