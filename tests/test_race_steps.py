@@ -65,6 +65,19 @@ def test_a_time_of_0_is_a_reason_and_no_sample(race):
     assert said == [f"  a score: crashed: {record.reason}"]
 
 
+def test_of_a_cells_verdicts_the_one_with_wrong_answers_stands(race, monkeypatch):
+    monkeypatch.setattr(one_race.oracle, "judge_again", lambda *told: None)
+    race.pairs, race.exact = "pairs", {"edit": "of edit", "affine(4,6,2)": "of affine"}
+    race._objective = lambda key: Edit()
+    wrong = Verdict(pairs=4, answered=4, judged=4, native_right=3, failing=[[2, "why"]])
+    refused = Verdict(pairs=4, answered=1, judged=1, native_right=1, refused={"out_of_memory": 3})
+    record, given = Record(), iter([wrong, refused])
+    race._ask = lambda *_: next(given)
+    for _ in range(2):
+        race._verify(KEYS[0], record)
+    assert record.verdict is wrong
+
+
 def test_rounds_end_when_every_median_is_known(race):
     known, unknown = Record(times=[1.0] * 6), Record(times=[1.0, 2, 3, 4, 5, 6])
     race.records = {"known": known, "unknown": unknown, "failed": Record(times=unknown.times, status="crashed")}

@@ -1,6 +1,7 @@
 """Verification: what counts as a right answer, and the exact scores it is judged by."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -65,6 +66,17 @@ def test_counts_of_shards_are_added():
 
 def test_of_as_many_right_answers_more_wrong_ones_are_worth_less():
     assert Verdict(native_right=1, failing=[[0, "why"]]).worth < Verdict(native_right=1).worth
+
+
+def test_wrong_answers_are_worth_less_than_refused_ones():
+    wrong = Verdict(pairs=10, answered=10, judged=10, native_right=9, failing=[[3, "why"]])
+    refused = Verdict(pairs=10, answered=5, judged=5, native_right=5, refused={"out_of_memory": 5})
+    worse = Verdict(pairs=10, answered=8, judged=8, native_right=6, failing=[[3, "why"]] * 2)
+    silent = Verdict(pairs=10, refused={"out_of_memory": 10})
+    missed = Verdict(pairs=10, answered=10, judged=10, native_right=9)  # of a heuristic
+    right = Verdict(pairs=10, answered=10, judged=10, native_right=10)
+    ranked = [worse, wrong, missed, silent, refused, right]
+    assert all(one.worth < better.worth for one, better in pairwise(ranked))
 
 
 def test_split_gap_is_one_gap():

@@ -42,8 +42,10 @@ class Verdict:
 
     @property
     def worth(self):
-        """Sort key of verdicts on the same pairs: the fewer right and the more wrong answers, the worse."""
-        return self.native_right, -len(self.failing)
+        """Sort key of verdicts on the same pairs: worst is one with failing pairs, which no number of refused ones is,
+        then one of a lower recall, then one of fewer right answers."""
+        recall = 1.0 if self.recall_native is None else self.recall_native
+        return not self.failing, recall, self.native_right, -len(self.failing)
 
     @property
     def recall_native(self):
