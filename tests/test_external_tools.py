@@ -246,6 +246,7 @@ class TestExternal:
         [
             ({"comand": "x"}, r"tools.yaml: key 'tools.0': .*'comand'"),
             ({"threads": "two"}, r"tools.yaml: key 'tools.0.threads': 'two' is not of type 'integer'"),
+            ({"threads": 4}, r"'tools.0.threads' must be 1 for a program of the CPU: .*processes of one thread each"),
             ({"device": "tpu"}, r"tools.0.device"),
             ({"scopes": ["path"]}, r"tools.0.scopes.0"),
             ({"time_from": {"regex": "("}}, r"tools.0.time_from.regex"),
@@ -278,6 +279,11 @@ class TestExternal:
     def test_bad_entries_name_the_file_and_the_key(self, entry, keys, message):
         with pytest.raises(ToolConfigError, match=message):
             entry(**keys)
+
+    def test_a_gpus_program_has_threads_of_its_host(self, entry):
+        adapter = entry("-n {threads}", device="cuda", quantity="time_end_to_end_pageable", threads=4)
+        adapter.ask([(b"A", b"A")], Job("score", GAPS_WIN))
+        assert adapter._command[-2:] == ["-n", "4"]
 
     def test_two_entries_of_one_name(self, entry, tmp_path):
         adapter = entry()

@@ -15,6 +15,8 @@ SCHEMA = ROOT / "workflow/schemas/external_tools.schema.yaml"
 #: What a command may hold in braces: files, threads, and the job's penalties (gap_first = gap_open + gap_extend).
 PLACEHOLDERS = ("input", "pattern", "text", "output", "threads", "mismatch", "gap_open", "gap_extend", "gap_first")
 _INPUTS = {"seq": ("input",), "fasta": ("pattern", "text")}
+#: Its samples would tell of one thread, and each of the processes on all cores would start threads of its own.
+_CPU_THREADS = "must be 1 for a program of the CPU: it is raced as processes of one thread each, up to one a core"
 
 
 def read(path=CONFIG):
@@ -53,6 +55,8 @@ def _fault(entry, earlier):
     """(key, what is wrong) of an entry that fits the schema, or None."""
     if any((entry["name"], entry.get("variant")) == (other["name"], other.get("variant")) for other in earlier):
         return "name", f"gives {entry['name']!r} twice; a second one needs a variant of its own"
+    if entry.get("device", "cpu") == "cpu" and entry.get("threads", 1) != 1:
+        return "threads", _CPU_THREADS
     output = entry["output"]
     commands = {"command": entry["command"]} | {
         f"scope_arguments.{scope}": text for scope, text in entry.get("scope_arguments", {}).items()
