@@ -67,6 +67,7 @@ def test_the_configuration_as_committed_is_right():
         (CONFIG, {"seed": -1}, r"'seed' must be a whole number from 0 to"),
         (CONFIG, {"seed": 2**63}, r"'seed' must be a whole number from 0 to 2\^63 - 1"),
         (CONFIG, {"seed": True}, r"'seed' must be a whole number from 0 to"),
+        (CONFIG, {"seed": 1.0}, r"'seed' must be a whole number from 0 to .*, not 1.0 \(a number\)"),
         (CONFIG, {"lane": "huge"}, r"'lane' has unknown value 'huge'; allowed are auto, cpu, full, kick, lite"),
         (CONFIG, {"tables": ["thesis_tab99"]}, r"'tables' has unknown value 'thesis_tab99'; allowed are .*thesis_tab1"),
         (CONFIG, {"figures": ["fig"]}, r"'figures' has unknown value 'fig'; allowed are .*thesis_fig1"),
@@ -80,6 +81,8 @@ def test_the_configuration_as_committed_is_right():
         (LANE, {"rounds": {"min": 6}}, r"'max' is missing in 'rounds'"),
         (LANE, {"rounds": {"min": 9, "max": 6}}, r"'rounds.max' must be at least rounds.min \(9\)"),
         (LANE, {"rounds": {"min": 1, "max": 6}}, r"'rounds.min' must be a whole number >= 5"),
+        (LANE, {"rounds": {"min": 6.0, "max": 9}}, r"'rounds.min' must be a whole number >= 5, not 6.0"),
+        (LANE, {"real_pairs": 5000.0}, r"'real_pairs' must be a whole number >= 1, not 5000.0"),
         (LANE, {"pairs": {"uniform_150_e5": 0.5}}, r"'pairs.uniform_150_e5' must be a whole number >= 1"),
         (
             LANE,
@@ -87,6 +90,7 @@ def test_the_configuration_as_committed_is_right():
             r"'pairs' has unknown value 'uniform_150'; allowed are uniform_<",
         ),
         (LANE, {"pairs": {"uniform_150_e101": 10}}, r"'pairs' has unknown value 'uniform_150_e101'"),
+        (LANE, {"narrow": {"thesis_tab1": {"threads": [1.0]}}}, r"'narrow.thesis_tab1.threads.0' must be 1 or all"),
         (LANE, {"name": "lite"}, r"'name' has unknown value 'lite'; allowed are kick"),
         (LANE, {"narrow": {"thesis_tab1": {"tools": ["edlib"]}}}, r"unknown key 'tools' in 'narrow.thesis_tab1'"),
         (
@@ -110,10 +114,13 @@ def test_the_configuration_as_committed_is_right():
         (TAB1, {"penalties": [0, 6, 2]}, r"'penalties' must be edit, or \[mismatch >= 1, gap_open >= 0"),
         (TAB1, {"penalties": [4, 6]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"penalties": [4, 6, 2.5]}, r"'penalties' must be edit, or \[mismatch >= 1"),
+        (TAB1, {"penalties": [4.0, 6, 2]}, r"'penalties' must be edit, or \[mismatch >= 1"),
+        (TAB1, {"penalties": [99999999999, 6, 2]}, r"'penalties': mismatch must be an integer >= 1 and <= 2147483647"),
         (TAB1, {"scopes": ["cigars"]}, r"'scopes.0' must be score or cigar, not 'cigars'"),
         (TAB1, {"needs": "cuda"}, r"'needs' must be gpu: all of its tools run on one"),
         (TAB1, {"most_pairs": 0}, r"'most_pairs' must be a whole number >= 1"),
         (TAB1, {"threads": [2]}, r"'threads.0' must be 1 or all, not 2"),
+        (TAB1, {"threads": [1.0, "all"]}, r"'threads.0' must be 1 or all, not 1.0"),
         (TAB1, {"twin": "parasail:diag"}, r"'twin' has unknown value 'parasail:diag'; allowed are edlib"),
     ],
 )

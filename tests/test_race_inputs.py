@@ -24,6 +24,7 @@ def test_a_folder_that_cannot_be_written_fails_at_once(arena, tmp_path):
         ({"penalties": [4, 6]}, "key 'penalties' must be edit, or [mismatch >= 1, "),
         ({"datasets": 5}, "key 'datasets' must be a list of names of data sets, not 5"),
         ({"threads": [3]}, "key 'threads' must be a list of: 1, all, not [3]"),
+        ({"threads": [1.0]}, "key 'threads' must be a list of: 1, all, not [1.0]"),
         ({"datasets": ["large"]}, "holds no <dataset>.arrow of"),
         ({"penalties": [0, 6, 2]}, "mismatch must be an integer >= 1"),
         ({"scopes": None}, "'scopes' is missing"),

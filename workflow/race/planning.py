@@ -32,7 +32,7 @@ def _is_list_of(allowed):
 
 
 def _among(value, allowed):
-    return not isinstance(value, bool) and value in allowed
+    return not isinstance(value, bool | float) and value in allowed
 
 
 def _are_names(value):

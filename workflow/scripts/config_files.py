@@ -39,17 +39,23 @@ def _is_finite_number(_checker, value):
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-#: YAML's .nan and .inf are no numbers to the schemas.
-_FINITE = jsonschema.validators.extend(
+def _is_whole_number(_checker, value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+#: YAML's .nan and .inf are no numbers to the schemas, and 4.0, which is an integer to JSON's, is none to a race.
+_STRICT = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"number": _is_finite_number, "integer": _is_whole_number}
+    ),
 )
 
 
 @cache
 def _validator(schema):
     path = ROOT / "workflow/schemas" / f"{schema}.schema.yaml"
-    return _FINITE(strict_yaml.load(path.read_text(encoding="utf-8")))
+    return _STRICT(strict_yaml.load(path.read_text(encoding="utf-8")))
 
 
 def _explain(error):

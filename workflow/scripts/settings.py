@@ -156,7 +156,10 @@ def load(config=None, lane=None, root=ROOT):
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
     config_data.check(root)
-    return Settings(config, _lane(lane_name, root), experiments, rows, left_rows, unmapped, gpu)
+    lane = _lane(lane_name, root)
+    for name, experiment in experiments.items():
+        _plan(experiment, lane, f"config/experiments/{name}.yaml")
+    return Settings(config, lane, experiments, rows, left_rows, unmapped, gpu)
 
 
 def _why_unmapped():
@@ -256,6 +259,14 @@ def _experiment(name, real, root):
     for dataset in experiment["datasets"]:
         _known_dataset(dataset, real, "datasets", file)
     return experiment
+
+
+def _plan(experiment, lane, file):
+    """What the race itself refuses of the two, such as penalties that no kernel holds, is told before any job."""
+    try:
+        planning.plan_of(experiment, lane, file)
+    except planning.EngineError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _known_dataset(dataset, real, key, file):
