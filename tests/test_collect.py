@@ -13,6 +13,7 @@ from workflow.race import provenance, samples
 from workflow.scripts import ratios
 from workflow.scripts.collect import collect
 from workflow.scripts.stale import current_hashes, is_stale
+from workflow.scripts.tables import thesis_tab7
 from workflow.scripts.verify_ledger import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -201,6 +202,15 @@ def test_a_bad_file_is_one_message_that_names_it(tmp_path, content):
         assert done.stderr.startswith(f"error: {bad}: ")
         assert len(done.stderr.splitlines()) == 1
         assert not out.exists()
+
+
+def test_a_race_file_without_rows_is_named_by_all_who_read_it(tmp_path):
+    path = tmp_path / "kick/here/thesis_tab9/nanopore.parquet"
+    samples.write(path, [], {"data": {"model": "nanopore", "pairs": 2}})
+    for read in (lambda: collect(tmp_path, tmp_path / "none"), lambda: ratios.read([path]),
+                 lambda: ledger([path]), lambda: thesis_tab7.recorded_rows([path])):  # fmt: skip
+        with pytest.raises(samples.SamplesError, match=f"^{path}: a race file without rows$"):
+            read()
 
 
 @pytest.mark.parametrize("name", ["folder", "file/out"])

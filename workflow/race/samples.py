@@ -89,7 +89,7 @@ def write(path, rows, card):
 
 
 def read(path):
-    """(rows as a pyarrow Table, card as a dict) of one race file. Raises SamplesError."""
+    """(rows as a pyarrow Table, one at least; card as a dict) of one race file. Raises SamplesError."""
     try:
         table = pq.read_table(path)
         card = json.loads((table.schema.metadata or {}).get(b"race", b"{}"))
@@ -101,6 +101,8 @@ def read(path):
     missing = [name for name in SCHEMA.names if name not in table.column_names]
     if missing:
         raise SamplesError(f"{path}: not a race file: column {missing[0]!r} is missing")
+    if not len(table):
+        raise SamplesError(f"{path}: a race file without rows")
     return table.replace_schema_metadata(None), card
 
 

@@ -57,8 +57,6 @@ def cells_of(path, hashes, slices_s):
     samples.SamplesError.
     """
     table, card = samples.read(path)
-    if not len(table):
-        raise samples.SamplesError(f"{path}: a race file without rows")
     frame = table.to_pandas()
     rows = []
     for _, cell in frame.groupby(list(CELL), dropna=False, sort=False):

@@ -78,7 +78,7 @@ def of_hosts(files, here):
 
 
 def cards(path):
-    """[(row with host, commit, time_utc and, of a race, race_id; host card)] of a file, [] where it has no samples."""
+    """[(row with host, commit, time_utc and, of a race, race_id; host card)] of a file. Raises samples.SamplesError."""
     if path.endswith(".json"):
         profile = profiles.read(path, "kernels")
         return [(profile, profile["host_card"])]
