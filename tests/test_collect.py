@@ -242,6 +242,15 @@ def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_ti
     assert found["failing_pairs"].iloc[0] == failing
 
 
+def test_data_sets_of_the_same_content_are_races_of_their_own(tmp_path):
+    names = ("uniform_150_e5", "real_alike")
+    paths = [write_race(tmp_path, "thesis_tab1", dataset=name) for name in names]
+    assert ledger([*paths, paths[0]])["dataset"].tolist() == sorted(names)
+    out = tmp_path / "collected.parquet"
+    done = run("workflow.scripts.collect", "--samples", tmp_path, "--recorded", tmp_path / "none", "--out", out)
+    assert done.stderr == "2 races, 4 cells\n"
+
+
 def test_the_ledger_holds_each_cell_once_and_blames_no_heuristic_for_missed_optima(tmp_path):
     def cell(**changes):
         return race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, **changes)

@@ -227,6 +227,11 @@ def test_machines_of_a_host_are_counted(report):
     assert host["machines"] == "they ran on 2 machines of its kind" and host["races"] == "2 races"
 
 
+def test_races_of_data_sets_of_the_same_content_are_counted_each():
+    (host,) = summary.hosts([measurement(dataset=name) for name in ("uniform_150_e5", "real_alike")], [])
+    assert host["races"] == "2 races"
+
+
 def test_nothing_measured_is_said_plainly():
     page = render.render([], [], [], [], {})
     assert "Nothing has been measured yet" in page and "No races yet" in page

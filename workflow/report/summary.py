@@ -6,7 +6,14 @@ from collections import Counter
 from statistics import median
 
 from workflow.scripts import table_floor
-from workflow.scripts.doubts import NOISY, broken_promise, machines_text, twins_too_noisy, unverified_text
+from workflow.scripts.doubts import (
+    NOISY,
+    broken_promise,
+    machines_text,
+    race_identity,
+    twins_too_noisy,
+    unverified_text,
+)
 from workflow.scripts.format_numbers import percent, short_commit, significant, spread
 from workflow.scripts.gpu_cards import card_rank
 from workflow.scripts.ratios import peers, shown
@@ -37,7 +44,7 @@ def hosts(measurements, races):
         host["lanes"].add(m["lane"])
         host["commits"].add(short_commit(m["commit"]))
         host["times"].append((m["time_utc"] or "")[:10])
-        host["races"][m["race_id"]] = m["machine"]
+        host["races"][race_identity(m)] = m["machine"]
     return [
         {
             "name": name,

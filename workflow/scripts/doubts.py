@@ -21,6 +21,9 @@ CPU_QUANTITY, GPU_TIME = "time_end_to_end", "time_end_to_end_"
 MOST_COVERAGE = 0.99
 #: A twin's 99.9 % interval that reaches further from 1 tells nothing of whether it was treated evenly.
 TOO_WIDE = 0.1
+#: Columns that tell a race from any other: one that is run again keeps its race_id, of all that it depends on, and two
+#: data sets of the same content share it.
+RACE = ("race_id", "time_utc", "host", "lane", "experiment", "dataset")
 #: Drift of the canary loop, a fraction, above which a machine was noisy.
 NOISY = 0.1
 
@@ -98,9 +101,8 @@ def figure_doubts(stale, older, invalid):
 
 
 def race_identity(row):
-    """What tells a race from any other, of one of its rows: one that is run again keeps its race_id, of all that it
-    depends on."""
-    return tuple(row[name] for name in ("race_id", "time_utc", "host", "lane", "experiment", "dataset"))
+    """What tells a race from any other, of one of its rows."""
+    return tuple(row[name] for name in RACE)
 
 
 def race_rank(valid, outdated, pairs_total, time_utc):

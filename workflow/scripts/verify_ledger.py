@@ -10,14 +10,15 @@ import pandas as pd
 
 from workflow.race import samples
 from workflow.scripts import out_file
+from workflow.scripts.doubts import RACE
 
 _COLUMNS = (
     "experiment", "dataset", "tool", "variant", "threads", "scope", "quantity", "exact", "pairs", "verified",
     "recall_native", "recall_affine", "coverage", "refused", "failing_pairs", "status", "reason", "dataset_hash",
     "output_hash",
 )  # fmt: skip
-#: What tells the cells of a race apart: a GPU's tool has one for each kind of memory, by the name of its time.
-_CELL = ("race_id", "tool", "variant", "threads", "scope", "quantity", "pairs")
+#: What tells the cells of races apart: a GPU's tool has one for each kind of memory, by the name of its time.
+_CELL = (*RACE, "tool", "variant", "threads", "scope", "quantity", "pairs")
 
 
 def ledger(paths):
