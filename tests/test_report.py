@@ -171,6 +171,19 @@ def test_the_fast_design_stands_beside_what_its_letters_need(tmp_path, report):
     assert "thesis_tab1 on gpu: with CIGAR 0.90 × on 1 data set." in words
 
 
+def test_the_fast_design_counts_on_its_most_pairs_alone(tmp_path):
+    host_card = {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 50.0}}
+    rows = [
+        row
+        for pairs, seconds in ((10**5, 0.009), (10**7, 0.054), (10**6, 0.02))
+        for row in race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): seconds}, host="gpu", pairs=pairs,
+                             quantity="time_end_to_end_pinned")
+    ]  # fmt: skip
+    samples.write(tmp_path / "r.parquet", rows, CARD | {"host_card": host_card})
+    (found,) = summary.on_gpu(render.ratios.read([tmp_path / "r.parquet"]))
+    assert found["scopes"] == ["with CIGAR 0.90 × on 1 data set"]
+
+
 def test_races_measured_in_an_older_way_are_told_by_host_and_change(tmp_path, report):
     now = provenance.PROCEDURE
     cards = {"a": CARD, "b": CARD | {"procedure": now - 1}, "c": {k: v for k, v in CARD.items() if k != "procedure"}}
