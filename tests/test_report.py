@@ -250,9 +250,14 @@ def test_nothing_measured_is_said_plainly():
     assert "Nothing has been measured yet" in page and "No races yet" in page
 
 
-def test_refused_pairs_are_counted():
-    found = summary.verification([measurement(refused='{"over_limit": 7}'), measurement(refused='{"over_limit": 5}')])
-    assert found["refused"] == ["Edlib: over limit, 12 pairs"]
+def test_refused_answers_are_counted():
+    found = summary.verification([measurement(threads=n, refused='{"over_limit": 7}') for n in (1, 2)])
+    assert found["refused"] == ["Edlib: over limit, 14 answers"]
+
+
+def test_a_pair_that_is_refused_on_one_and_on_more_threads_is_not_told_as_two_pairs(report):
+    words = plain(report(two_tools(refused='{"over_limit": 7}')))
+    assert "Answers refused, over all cells: Edlib: over limit, 7 answers;" in words and "Refused pairs" not in words
 
 
 def test_twins_and_smaller_subsets_are_not_counted():

@@ -111,7 +111,8 @@ def verification(measurements):
             f"{_tool(m)} on {m['dataset']} ({unverified_text(m)})" for m in timed if unverified_text(m)
         ),
         "wrong": sorted(wrong),
-        "refused": [f"{what}, {counted(n, 'pair')}" for what, n in sorted(refused.items())],
+        # A pair that is refused in several cells, of other threads or on another host, counts in each.
+        "refused": [f"{what}, {counted(n, 'answer')}" for what, n in sorted(refused.items())],
         "stale": _stale_texts(timed),
     }
 
