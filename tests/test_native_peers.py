@@ -78,6 +78,14 @@ class TestBuild:
         with pytest.raises(ToolMissing, match=r"^not built: no C and C\+\+ compiler here \(/no/such/compiler is not"):
             aligners.load()["ksw2"].version()
 
+    @pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--nonsense", 2)])
+    def test_an_argument_builds_nothing(self, elsewhere, monkeypatch, capsys, argument, code):
+        monkeypatch.setattr(build, "build", _raise(AssertionError("it builds")))
+        with pytest.raises(SystemExit) as ended:
+            build.main([argument])
+        told = capsys.readouterr()
+        assert ended.value.code == code and "usage: python -m workflow.peers.build" in told.out + told.err
+
     def test_before_the_first_build_make_peers_is_named(self, elsewhere):
         for tool in ("edlib-native", "parasail-native:scan", "seqan"):
             with pytest.raises(ToolMissing, match="^not built: run make peers"):

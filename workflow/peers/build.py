@@ -4,6 +4,7 @@ The libraries' sources are the source distributions that the locks pin by hash; 
 cannot be built is a note here and a reason in the tables' rows, never an error: exit code 0.
 """
 
+import argparse
 import fcntl
 import json
 import os
@@ -166,8 +167,9 @@ def is_failure(part):
     return part.get("reason", "").startswith("not built")
 
 
-def main():
+def main(argv=()):
     """Build unless what is there is of the same sources; a second build at the same time waits for the first."""
+    argparse.ArgumentParser(prog="python -m workflow.peers.build", description=__doc__.splitlines()[0]).parse_args(argv)
     peers.FOLDER.mkdir(parents=True, exist_ok=True)
     with open(peers.FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -196,4 +198,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
