@@ -50,6 +50,14 @@ def refuse_absent_files(table, *names):
     assert run.exit_code == 2 and "absent" in run.output and "Traceback" not in run.output
 
 
+def refuse(table, message, **options):
+    """A table's command given these options and else files that fit: the message and exit code 2."""
+    told = {"paper": ROOT / f"config/papers/{table}.csv", "config": ROOT / f"config/experiments/{table}.yaml",
+            "lane": ROOT / "config/lanes/kick.yaml", **options}  # fmt: skip
+    run = CliRunner().invoke(_command(table), [f"--{name}={value}" for name, value in told.items()])
+    assert run.exit_code == 2 and message in run.output, run.output or run.exception
+
+
 def _command(table):
     return importlib.import_module(f"workflow.scripts.tables.{table}").main
 

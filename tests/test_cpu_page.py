@@ -246,3 +246,8 @@ def test_what_cannot_be_read_is_one_message(figure, tmp_path):
     run = CliRunner().invoke(figure.main, ["--lane=absent", "--host=h", f"--config={CONFIGS[0]}", "--out=unused"])
     assert run.exit_code == 2 and "--config must name the files of thesis_tab1, cpu_edit" in run.output
     assert "Traceback" not in run.output
+    lane = ROOT / "config/lanes/kick.yaml"
+    for wrong in ({"lane": CONFIGS[0], "configs": CONFIGS}, {"lane": lane, "configs": [lane]}):
+        told = [f"--lane={wrong['lane']}", *(f"--config={path}" for path in wrong["configs"])]
+        run = CliRunner().invoke(figure.main, [*told, "--host=h", "--out=unused"])
+        assert run.exit_code == 2 and "unknown key '" in run.output

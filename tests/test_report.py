@@ -297,6 +297,15 @@ def test_answers_that_could_not_be_checked_are_told(report):
     assert "which are not counted: Edlib on uniform_150_e5 (19000 of 20000 answers verified); wavebench WFA" in words
 
 
+def test_a_race_file_in_the_place_of_collected_measurements_is_named(tmp_path):
+    race = tmp_path / "race.parquet"
+    samples.write(race, two_tools(), CARD)
+    run = CliRunner().invoke(render.main, [
+        f"--tables={tmp_path}", f"--figures={tmp_path}", f"--collected={race}", f"--out={tmp_path / 'report.html'}",
+    ])  # fmt: skip
+    assert run.exit_code == 2 and f"{race}: holds no collected measurements: column 'median_s' is" in run.output
+
+
 def test_a_foreign_page_is_named(tmp_path):
     (tmp_path / "thesis_tab1.html").write_text(table_html.page("x", "no table"))
     with pytest.raises(ValueError, match=r"thesis_tab1\.html"):

@@ -5,15 +5,17 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pandas as pd
 import pytest
 import yaml
 
-from tests.synthetic import measurement
-from tests.tables import ROOT, cells, drawer, lambda_reads, read_csv, refuse_absent_files
+from tests.synthetic import measurement, race_rows, write_measurements
+from tests.tables import ROOT, cells, drawer, lambda_reads, read_csv, refuse, refuse_absent_files
 from workflow import aligners
-from workflow.race import planning
+from workflow.race import planning, samples
 from workflow.scripts import papers
+from workflow.scripts.table_plain import PlainTable, write_all
 
 TIDY = [
     "table", "tool", "variant", "threads", "host", "source", "lane", "dataset", "length_bp", "error", "pairs", "scope",
@@ -441,6 +443,28 @@ def test_tab9_says_what_is_real(make, tmp_path):
 
 def test_bad_input_is_one_message_and_exit_code_2():
     refuse_absent_files("thesis_tab1", "paper", "config", "lane")
+
+
+def test_a_file_of_another_kind_is_one_message_and_exit_code_2(tmp_path):
+    collected, race, out = tmp_path / "m.parquet", tmp_path / "race.parquet", tmp_path / "out/t"
+    write_measurements(collected, [measurement()])
+    samples.write(race, race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}), {})
+    lane, experiment = ROOT / "config/lanes/kick.yaml", ROOT / "config/experiments/thesis_tab1.yaml"
+    message = f"{race}: holds no collected measurements: column 'median_s' is missing"
+    refuse("thesis_tab1", message, measurements=race, out=out)
+    for name, wrong, key in (("lane", experiment, "datasets"), ("config", lane, "name")):
+        message = f"{wrong}: unknown key '{key}'"
+        refuse("thesis_tab1", message, measurements=collected, out=out, **{name: wrong})
+
+
+def test_a_table_that_cannot_be_written_is_one_message_and_exit_code_2(tmp_path):
+    write_measurements(tmp_path / "m.parquet", [measurement()])
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file/t", "/proc/x/t"):
+        message = f"{out}.csv: cannot be written ("
+        refuse("thesis_tab1", message, measurements=tmp_path / "m.parquet", out=out)
+    with pytest.raises(click.UsageError, match=r"file/t.csv: cannot be written \("):
+        write_all(PlainTable("t", "t", "", [], [], []), str(tmp_path / "file/t"), [], [], [])
 
 
 def test_every_tool_has_one_row_a_scope_in_a_block_of_its_device(monkeypatch):

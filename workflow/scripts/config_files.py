@@ -28,6 +28,13 @@ def read_yaml(path, root=ROOT):
         raise SettingsError(str(error)) from None
 
 
+def read(path, schema):
+    """The YAML file as Python data that fits workflow/schemas/<schema>.schema.yaml. Raises SettingsError."""
+    data = read_yaml(path)
+    check(data, schema, path)
+    return data
+
+
 def check(data, schema, name):
     """Check data against workflow/schemas/<schema>.schema.yaml. Raises SettingsError for the first fault."""
     found = sorted(_validator(schema).iter_errors(data), key=lambda error: [str(part) for part in error.absolute_path])

@@ -9,8 +9,7 @@ from itertools import product
 import click
 
 from workflow.race import planning
-from workflow.scripts import ratios
-from workflow.scripts.config_files import read_yaml
+from workflow.scripts import config_files, ratios
 from workflow.scripts.doubts import MOST_COVERAGE, broken_promise, refused_share
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
@@ -153,11 +152,12 @@ def options(command):
 
 def read(files, configs, lane, host):
     """The Page of what options() took. Raises ValueError, naming the file."""
-    experiments = {told["id"]: told for told in map(read_yaml, configs)}
+    told = [config_files.read(path, "experiment") for path in configs]
+    experiments = {experiment["id"]: experiment for experiment in told}
     wanted = [id_ for ids in EXPERIMENTS.values() for id_ in ids]
     if set(experiments) != set(wanted):
         raise ValueError(f"--config must name the files of {', '.join(wanted)}")
-    return page(ratios.read(files), experiments, read_yaml(lane), host)
+    return page(ratios.read(files), experiments, config_files.read(lane, "lane"), host)
 
 
 def page(races, experiments, lane, here):

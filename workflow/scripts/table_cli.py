@@ -8,24 +8,31 @@ import pyarrow.parquet as pq
 
 from workflow.scripts import config_files, papers, table_build, table_floor, table_output, table_peers
 
+#: Of the columns that collecting adds those that tell its file from a race's.
+_COLLECTED = ("median_s", "main", "source")
 #: The option of the tables that show real reads.
 UNMAPPED = click.option("--unmapped", default="", help="Why real reads are not mapped on this host.")
 
 
-def read_yaml(path):
-    """A YAML file as a dict; a clear error names the file."""
+def read_yaml(path, schema):
+    """A YAML file as a dict; a clear error names the file. schema: that it must fit, "experiment" or "lane"."""
     try:
-        return config_files.read_yaml(path)
+        return config_files.read(path, schema)
     except config_files.SettingsError as error:
         raise click.UsageError(str(error)) from None
 
 
 def read_measurements(path):
-    """Rows of the collected measurements as dicts."""
+    """Rows of the collected measurements as dicts; a clear error names a file that holds none."""
     try:
-        return pq.read_table(path).to_pylist()
+        table = pq.read_table(path)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{path}: cannot be read as Parquet ({error})") from None
+    missing = [name for name in _COLLECTED if name not in table.column_names]
+    if missing:
+        made = "workflow.scripts.collect makes them of race files"
+        raise click.UsageError(f"{path}: holds no collected measurements: column {missing[0]!r} is missing ({made})")
+    return table.to_pylist()
 
 
 def command(make_layout):
@@ -44,7 +51,7 @@ def command(make_layout):
     def main(races, measurements, paper, config, lane, real_data, unmapped, peers, out):
         """Draw up the table; RACES are race files whose host cards tell the bandwidth of their GPU."""
         rows = read_measurements(measurements)
-        experiment, lane = read_yaml(config), read_yaml(lane)
+        experiment, lane = read_yaml(config, "experiment"), read_yaml(lane, "lane")
         try:
             values = papers.read(paper)
             layout = replace(make_layout(experiment, real_data, rows), unmapped=unmapped)

@@ -1,8 +1,10 @@
 """A table as files: CSV (one row a cell), tidy CSV for machines (one value a row), Markdown and HTML for readers."""
 
 import csv
-import os
 
+import click
+
+from workflow.scripts import out_file
 from workflow.scripts.papers import WORDS
 from workflow.scripts.table import PACKED
 from workflow.scripts.table_floor import FLOOR
@@ -25,11 +27,20 @@ CSV_COLUMNS = [
 
 def write_all(table, out, command=""):
     """Write OUT.csv, OUT.md, OUT.html and OUT.tidy.csv."""
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    prepare(out)
     write_csv(f"{out}.csv", CSV_COLUMNS, csv_rows(table))
     write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy_rows(table))
     write_text(f"{out}.md", markdown(table, command))
     write_text(f"{out}.html", page(table.layout.title, article(table)))
+
+
+def prepare(out):
+    """Make the folder of a table's files. What cannot be written is one message and exit code 2."""
+    try:
+        for suffix in ("csv", "md", "html", "tidy.csv"):
+            out_file.prepare(f"{out}.{suffix}")
+    except out_file.OutError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def write_csv(path, columns, rows):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from workflow.scripts.table_html import page, wrap
-from workflow.scripts.table_output import TIDY_COLUMNS, write_csv, write_text
+from workflow.scripts.table_output import TIDY_COLUMNS, prepare, write_csv, write_text
 from workflow.scripts.table_text import small_texts, time_text
 
 
@@ -92,7 +92,7 @@ class PlainTable:
 
 def write_all(table, out, columns, rows, tidy):
     """Write OUT.csv (rows: dicts of these columns), OUT.tidy.csv (tidy: dicts), OUT.md and OUT.html."""
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    prepare(out)
     write_csv(f"{out}.csv", columns, rows)
     write_csv(f"{out}.tidy.csv", TIDY_COLUMNS, tidy)
     write_text(f"{out}.md", markdown(table, f"snakemake {os.path.relpath(out)}.md"))

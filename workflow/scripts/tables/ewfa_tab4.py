@@ -120,7 +120,8 @@ def csv_rows(filled):
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(measurements, config, lane, out):
     """Time of eWFA-GPU's design against its threads per block."""
-    filled = table_build.build(layout(), read_measurements(measurements), {}, read_yaml(config), read_yaml(lane))
+    rows, experiment, lane = read_measurements(measurements), read_yaml(config, "experiment"), read_yaml(lane, "lane")
+    filled = table_build.build(layout(), rows, {}, experiment, lane)
     columns = [*table_output.CSV_COLUMNS, *KERNEL_COLUMNS]
     table_plain.write_all(plain_table(filled), out, columns, csv_rows(filled), table_output.tidy_rows(filled))
 

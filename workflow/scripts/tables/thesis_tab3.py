@@ -96,7 +96,7 @@ def _paper_notes(filled):
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(races, measurements, paper, config, lane, peers, out):
     """eWFA-GPU and our designs on every GPU; RACES are race files whose host cards tell its bandwidth."""
-    rows, experiment, lane = read_measurements(measurements), read_yaml(config), read_yaml(lane)
+    rows, experiment, lane = read_measurements(measurements), read_yaml(config, "experiment"), read_yaml(lane, "lane")
     try:
         values, peers = papers.read_grid(paper), table_peers.read(peers)
         bandwidths = table_floor.bandwidths(races)

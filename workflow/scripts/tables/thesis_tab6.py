@@ -188,7 +188,7 @@ def _rate(peak, why, filled):
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(measurements, paper, config, lane, out):
     """Peak GCUPS of ours beside those reported in the literature."""
-    rows, experiment, lane = read_measurements(measurements), read_yaml(config), read_yaml(lane)
+    rows, experiment, lane = read_measurements(measurements), read_yaml(config, "experiment"), read_yaml(lane, "lane")
     try:
         printed = list(paper_rows(papers.read_grid(paper)))
     except ValueError as error:

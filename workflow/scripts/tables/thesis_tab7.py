@@ -162,7 +162,7 @@ def tidy(rows, lane):
 @click.option("--out", required=True, help="Path without suffix: .csv .md .html .tidy.csv are written.")
 def main(recorded, paper, data, lane, real_data, unmapped, out):
     """Data sets in use, beside the thesis' and those of RECORDED, race files of thesis_tab9."""
-    lane = read_yaml(lane)
+    lane = read_yaml(lane, "lane")
     try:
         values, real = papers.read(paper), technology_of_real(real_data)
         elsewhere, without = recorded_rows(recorded)
