@@ -20,6 +20,7 @@ UV_COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes
 	--no-emit-find-links --no-header --quiet
 
 # A mistake on the command line ends here, before any set-up.
+$(foreach name,lane cores python tests,$(if $(filter command line,$(origin $(name))),$(error write it in capitals: $(name)=$($(name)) sets nothing)))
 ifneq ($(CORES),all)
 ifneq ($(shell grep -cxE '[1-9][0-9]*' <<< '$(subst ','"'"',$(CORES))'),1)
 $(error CORES is 'all' or a number >= 1, not '$(CORES)')

@@ -118,6 +118,11 @@ def test_empty_batch():
     assert len(result) == 0 and result.cigar_strings() == []
 
 
+def test_progress_that_cannot_be_called_is_told_before_the_work():
+    with pytest.raises(AlignError, match="progress must be a callable that takes a number of pairs, or None, not 5"):
+        align(ragged_pairs(), Edit(), progress=5)
+
+
 def test_progress_counts_all_pairs():
     seen = []
     align(ragged_pairs(), Edit(), device="cpu", threads=2, progress=seen.append)
@@ -187,7 +192,7 @@ def test_what_cuda_lacks_is_said_and_what_to_do(monkeypatch, problem):
     from wfa_kernels.cuda import device
 
     monkeypatch.setattr(device, "_problem", lambda: problem)
-    with pytest.raises(AlignError, match=f"{problem}.*pip install 'wfa-kernels.cuda.'"):
+    with pytest.raises(AlignError, match=f"{problem}.*pip install '..cuda.'"):
         align(ragged_pairs(), Edit(), device="cuda")
 
 

@@ -120,6 +120,7 @@ def test_a_pair_that_can_cost_too_much_is_named_before_the_gpu_works(tmp_path, p
         (["SEQ", "--edit", "--device", "tpu"], "'tpu' is not one of"),
         (["SEQ", "--edit", "-o", "nowhere/out.tsv"], "nowhere/out.tsv: cannot be written"),
         (["SEQ", "--edit", "--memory-limit", "lots"], "is not a size"),
+        (["SEQ", "--edit", "--memory-limit", "4"], "'4' is so many bytes; a size is such as 512M or 2G"),
         (["SEQ", "--edit", "--memory-limit", "1e30"], "'1e30' is more than any machine has"),
         (["SEQ", "--edit", "--device-memory", "1M"], "device_memory must be an integer >= 268435456"),
     ],
@@ -215,11 +216,19 @@ def test_command_tells_its_version():
     assert command("--version").stdout == f"{__version__}\n"
 
 
-def test_output_over_the_input_and_a_full_disk(tmp_path):
-    path = tmp_path / "pairs.arrow"
+def test_a_file_that_is_read_is_not_written_over(tmp_path):
+    path, texts = tmp_path / "pairs.arrow", tmp_path / "texts.fa"
     PairBatch.from_strings(["ACGT"], ["AGT"]).to_arrow(path)
-    assert command("align", path, "--edit", "-o", path).returncode == 0
-    assert path.read_text().splitlines()[1] == "0\t1\t*\tok" and list(tmp_path.iterdir()) == [path]
+    texts.write_text(">a\nACGT\n")
+    (tmp_path / "again.arrow").symlink_to(path)
+    held = path.read_bytes()
+    for inputs, output in (([path], path), ([path], tmp_path / "again.arrow"), ([texts, texts], texts)):
+        done = command("align", *inputs, "--edit", "-o", output)
+        assert done.returncode == 2 and f"-o {output}: this file is read from" in done.stderr
+    assert path.read_bytes() == held and texts.read_text() == ">a\nACGT\n"
+
+
+def test_a_full_disk(tmp_path):
     done = command("align", "-", "--edit", "-o", "/dev/full", stdin=">A\n<A\n")
     assert done.returncode == 2 and "/dev/full: cannot be written" in done.stderr and "Traceback" not in done.stderr
     with open("/dev/full", "w") as full:

@@ -151,6 +151,15 @@ def test_what_is_no_peer_is_left_out(race, draw_up):
     assert told in Path(f"{out}.md").read_text()
 
 
+def test_the_fastest_peer_is_of_the_least_time_a_cell_however_few_pairs_another_ran(race, draw_up):
+    few = [row | {"pairs": 100, "cells": row["cells"] / 200} for row in race_rows(
+        "uniform_150_e5", {OURS: 1.0, ("parasail", "scan", 1): 0.5}, experiment="thesis_tab8", scope="score",
+    )]  # fmt: skip
+    out = draw_up([affine(race, "uniform_150_e5", more=few)])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="affine", scope="score")
+    assert row["peer"] == "wfa2-lib-native:biwfa" and float(row["ratio"]) > 0.7
+
+
 def test_a_faster_kernel_of_ours_is_told(race, draw_up):
     seconds = {**EDIT, ("wavebench-ond", "cpu", 1): 0.5, ("wavebench-bpm", "cpu", 1): 0.7}
     out = draw_up([race("uniform_150_e5", seconds)])

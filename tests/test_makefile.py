@@ -64,6 +64,12 @@ def test_a_bad_lane_is_one_line_before_the_set_up(make):
     assert re.fullmatch(r"Makefile:\d+: \*\*\* LANE is auto or one of .*kick.*, not 'fast'\.  Stop\.\n", done.stderr)
 
 
+def test_a_name_in_small_letters_would_set_nothing(make):
+    done = make("reproduce", "lane=cpu")
+    assert done.returncode == 2
+    assert re.fullmatch(r"Makefile:\d+: \*\*\* write it in capitals: lane=cpu sets nothing\.  Stop\.\n", done.stderr)
+
+
 @pytest.mark.parametrize("arguments", [("CORES=all",), ("CORES=8", "LANE=kick"), ("LANE=auto",)])
 def test_right_arguments_are_taken(make, arguments):
     done = make("-n", "reproduce", *arguments)

@@ -75,6 +75,8 @@ def test_content_hash_is_of_all_pieces(monkeypatch):
         (["A"], bytearray(b"A"), "texts must be a list of sequences, not one bytearray"),
         ([None], ["A"], "a pattern is None: sequences are ASCII text or bytes"),
         (["A"], 5, "texts must be a list of sequences, not 5"),
+        ({"A"}, ["A"], "patterns must be a list of sequences, not a set"),
+        (["A"], {"name": "A"}, "texts must be a list of sequences, not a dict"),
     ],
 )
 def test_from_strings_refuses(patterns, texts, message):

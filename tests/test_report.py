@@ -281,7 +281,7 @@ def test_a_heuristic_that_misses_optima_is_not_called_wrong():
 def test_a_ratio_whose_interval_holds_1_is_neither_faster_nor_slower():
     intervals = [(0.9, 1.1, 1.3), (0.8, 0.9, 1.1), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9)]
     best = [SimpleNamespace(low=low, median=median, high=high) for low, median, high in intervals]
-    assert summary._tally(best) == "faster on 1, slower on 1 of 4 data sets"
+    assert summary._tally(best) == "faster on 1, slower on 1, neither on 2 of 4 data sets"
 
 
 def test_of_several_races_of_a_data_set_the_one_that_tables_show_counts(tmp_path):

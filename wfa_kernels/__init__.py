@@ -30,10 +30,11 @@ from wfa_kernels.formats import read_pairs, write_seq
 from wfa_kernels.heuristics import HeuristicError, StaticBand, WavefrontReduction
 from wfa_kernels.pairs import PairBatch, PairsError
 from wfa_kernels.penalties import Affine, Edit, PenaltyError
-from wfa_kernels.result import AlignmentResult
+from wfa_kernels.result import STATUS_NAMES, AlignmentResult
 
 __version__ = "0.1.0"
 __all__ = [
+    "STATUS_NAMES",
     "Affine",
     "AlignError",
     "AlignmentResult",

@@ -29,6 +29,8 @@ from wfa_kernels.result import STATUS_NAMES
 #: Pairs whose CIGARs are text at the same time: that of a whole batch may be many times the batch.
 _PAIRS_AT_ONCE = 1 << 13
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+#: A smaller number lacks its unit.
+_LEAST_MEMORY = 2**20
 
 
 def _penalties(edit, affine):
@@ -69,6 +71,20 @@ def _bytes(_context, _parameter, text):
     if size >= 2**63:
         raise click.BadParameter(f"{text!r} is more than any machine has; a size is such as 512M or 2G")
     return size
+
+
+def _memory_limit(context, parameter, text):
+    size = _bytes(context, parameter, text)
+    if size < _LEAST_MEMORY and text[-1:].isdigit():
+        raise click.BadParameter(f"{text!r} is so many bytes; a size is such as 512M or 2G")
+    return size
+
+
+def _check_output(output, inputs):
+    """A file is read while it is written to: one that is both would be lost."""
+    for path in filter(None, inputs):
+        if output != "-" and os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise click.UsageError(f"-o {output}: this file is read from, and would be overwritten; name another")
 
 
 def _read(pairs, texts, keep_case):
@@ -137,7 +153,7 @@ def cli():
 @click.option("--algorithm", type=click.Choice(ALGORITHMS), default="auto", show_default=True)
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="CPU threads [default: all cores].")
 @click.option(
-    "--memory-limit", default=f"{DEFAULT_MEMORY_LIMIT >> 30}G", show_default=True, callback=_bytes,
+    "--memory-limit", default=f"{DEFAULT_MEMORY_LIMIT >> 30}G", show_default=True, callback=_memory_limit,
     help="Working memory over all threads, such as 512M or 4G.",
 )  # fmt: skip
 @click.option(
@@ -171,6 +187,7 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
       cat pairs.seq | python -m wfa_kernels align - --edit > out.tsv
     """
     penalties, heuristic = _penalties(edit, affine), _heuristic(static_band, wavefront_reduction)
+    _check_output(output, (pairs, texts))
     batch = _read(pairs, texts, keep_case)
     show = not quiet and sys.stderr is not None and sys.stderr.isatty()
     with _output(output) as sink:

@@ -59,8 +59,8 @@ def align(
 
     pairs: PairBatch of n pairs. penalties: Edit() or Affine(mismatch, gap_open, gap_extend).
     scope: "score", or "cigar" for the alignment too. span: "global" (end to end).
-    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take about
-    ten seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
+    device: "cpu", "cuda", or "auto". "auto" is the CPU so far: before the GPU is the faster one its kernels take 15 to
+    23 seconds to compile, and in later processes, from Numba's cache, one to two seconds to load.
     design: of the GPU kernels: "fast", or "paper", eWFA-GPU's way for edit distance and WFA-GPU's for gap-affine costs
     (one thread block a pair), to study them, or a PaperDesign.
     algorithm: "wfa", "bits" (dynamic programming in bit planes, many pairs at once), or for edit distance on the CPU
@@ -78,7 +78,7 @@ def align(
     Returns an AlignmentResult in the order of the batch: a pair whose working memory does not fit has status
     out_of_memory and score -1; all others have an answer, without a heuristic the optimum. Raises AlignError.
     """
-    _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory)
+    _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory, progress)
     design = _design(design, device, isinstance(penalties, Affine))
     stem = _stem(algorithm, penalties)
     if heuristic is not None:
@@ -208,10 +208,12 @@ def _require_batch(pairs):
         raise AlignError(f"pairs must be a PairBatch, not {type(pairs).__name__}; see PairBatch.from_strings")
 
 
-def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory):
+def _check(pairs, penalties, scope, span, device, threads, memory_limit, device_memory, progress):
     _require_batch(pairs)
     if not isinstance(penalties, Edit | Affine):
         raise AlignError(f"penalties must be Edit() or Affine(...), not {penalties!r}")
+    if progress is not None and not callable(progress):
+        raise AlignError(f"progress must be a callable that takes a number of pairs, or None, not {progress!r}")
     for name, value, allowed in (
         ("scope", scope, SCOPES),
         ("span", span, SPANS),
@@ -308,7 +310,7 @@ def _require_gpu():
     if problem:
         raise AlignError(
             f"device 'cuda' cannot be used: {problem}. It needs an NVIDIA GPU with its driver and numba-cuda "
-            "(pip install 'wfa-kernels[cuda]'); without them use device 'cpu'"
+            "(in the checkout: pip install '.[cuda]'); without them use device 'cpu'"
         )
 
 

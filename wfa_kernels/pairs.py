@@ -6,7 +6,7 @@ their Arrow buffers are the flat bytes and the int64 offsets, so a memory-mapped
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -67,11 +67,14 @@ class PairBatch:
     def from_strings(cls, patterns, texts, metadata=None):
         """A batch of two equally long lists of str (ASCII) or bytes, taken literally.
 
-        Raises PairsError when their counts differ, a str is not ASCII, or one str or bytes stands for a list.
+        Letters are compared as they are: ``a`` is not ``A``, and an ``N`` matches an ``N``. Raises PairsError when the
+        counts differ, a str is not ASCII, or what stands for a list is one str or bytes, a set or a dict.
         """
         for name, given in (("patterns", patterns), ("texts", texts)):
             if isinstance(given, str | bytes | bytearray):
                 raise PairsError(f"{name} must be a list of sequences, not one {type(given).__name__}; write [{name}]")
+            if isinstance(given, Set | Mapping):
+                raise PairsError(f"{name} must be a list of sequences, not a {type(given).__name__}")
             if not isinstance(given, Iterable):
                 raise PairsError(f"{name} must be a list of sequences, not {given!r}")
         patterns, texts = list(patterns), list(texts)

@@ -16,7 +16,7 @@ from workflow.scripts.doubts import (
 )
 from workflow.scripts.format_numbers import percent, short_commit, significant, spread
 from workflow.scripts.gpu_cards import card_rank
-from workflow.scripts.ratios import peers, shown
+from workflow.scripts.ratios import fastest, peers, shown
 from workflow.scripts.stale import older_text
 from workflow.scripts.table_build import CELL_TIMES
 from workflow.scripts.table_text import MEMORY
@@ -205,7 +205,7 @@ def standing(races, here=()):
 def _fastest_peer(race, scope):
     """Speedup over the fastest tool that solved the same problem rightly, or None."""
     threads = max(row["threads"] for row in race.rows)
-    return min(peers(race, race.reference, scope, threads), key=lambda s: s.median, default=None)
+    return fastest(peers(race, race.reference, scope, threads))
 
 
 def _standing_of(experiment, host, group):
@@ -229,7 +229,8 @@ def _standing_of(experiment, host, group):
 
 def _tally(best):
     faster, slower = sum(s.low > 1 for s in best), sum(s.high < 1 for s in best)
-    return f"faster on {faster}, slower on {slower} of {counted(len(best), 'data set')}"
+    even = f", neither on {len(best) - faster - slower}" if faster + slower < len(best) else ""
+    return f"faster on {faster}, slower on {slower}{even} of {counted(len(best), 'data set')}"
 
 
 def on_gpu(races, here=()):

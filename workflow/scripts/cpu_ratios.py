@@ -110,5 +110,4 @@ def _cell(found, targets):
         told = "; ".join(f"{cpu_races.name(s.tool)} {s.reason}" for s in others) or "none has raced"
         return Cell(place, *targets, race, without=others, short="no peer", reason=f"no other tool has a ratio: {told}")
     own = [s for s in speedups if ratios.is_ours(s.tool) and s.median is not None and s.high < 1 and s.right]
-    best, faster = (min(some, key=lambda s: s.median, default=None) for some in (peers, own))
-    return Cell(place, *targets, race, best, len(peers), others, faster)
+    return Cell(place, *targets, race, ratios.fastest(peers), len(peers), others, ratios.fastest(own))

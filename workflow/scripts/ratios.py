@@ -3,11 +3,14 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from wfa_kernels import Affine, Edit
 from workflow import aligners
 from workflow.aligners import Job
 from workflow.race import samples
 from workflow.race.statistics import ratio_interval
+from workflow.scripts import scaling
 from workflow.scripts.doubts import (
     CPU_QUANTITY,
     MOST_COVERAGE,
@@ -70,7 +73,8 @@ class Speedup:
 
     median, low, high: of the ratios tool / reference over the rounds; low and high bound the 95 % interval.
     reason: "" when there is a ratio. row, own: the first sample row of the tool and of the reference, None where there
-    is none. stale: the tool or the reference was measured with other sources than this checkout's.
+    is none. stale: the tool or the reference was measured with other sources than this checkout's. pace_s: median
+    seconds of the tool a cell of the pairs' matrices: tools of one race may have run different numbers of pairs.
     """
 
     tool: str
@@ -86,6 +90,7 @@ class Speedup:
     high: float | None = None
     rounds: int = 0
     stale: bool = False
+    pace_s: float | None = None
 
     @property
     def wrong(self):
@@ -185,6 +190,11 @@ def peers(race, reference, scope, threads):
     return [s for s in others if s.median is not None and s.right]
 
 
+def fastest(speedups):
+    """The one over the fastest tool; None of none. Not the least ratio: ours, too, may be slow on few pairs."""
+    return min(speedups, key=lambda speedup: speedup.pace_s, default=None)
+
+
 def _of_other_objectives(race):
     """Ids of the race's tools that optimise something else than its penalties, as their adapters or answers tell: on
     few pairs, or alike ones, edit distance may happen to find all optima."""
@@ -240,4 +250,5 @@ def _speedup(rows, own, race, reference):
     if reason or not common:
         return Speedup(**where, reason=reason or "no common rounds with our kernel")
     median, low, high = ratio_interval(*zip(*common, strict=True))
-    return Speedup(**where, reason="", median=median, low=low, high=high, rounds=len(common))
+    pace_s = float(np.median([seconds for seconds, _ in common])) / scaling.work(rows[0])
+    return Speedup(**where, reason="", median=median, low=low, high=high, rounds=len(common), pace_s=pace_s)

@@ -55,7 +55,7 @@ def regret(found):
     kernels = [s for s in ratios.speedups(race, OURS, place.scope, THREADS) if _is_kernel(s, place.metric)]
     if len(kernels) < FEWEST_KERNELS:
         return heat_maps.Ratio(place, f"fewer than {FEWEST_KERNELS} other kernels of ours raced")
-    best = min(kernels, key=lambda s: s.median)
+    best = ratios.fastest(kernels)
     interval = 1 / best.high, 1 / best.median, 1 / best.low
     return heat_maps.measured(place, best, race, interval, bold=best.high < 1)
 

@@ -12,8 +12,8 @@ TITLE = "CPU ratio: our kernels over the fastest peer, one thread"
 CAPTION = (
     "The time of the fastest CPU tool of others over that of what align() picks, on the same pairs, from the races of "
     "thesis Tab 1 and of 10,000 nt (edit distance), of thesis Tab 8 and of 300 nt (gap-affine, {penalties}). Above 1 "
-    "ours is faster. The fastest peer is the least time of all native adapters and Python bindings in all their modes. "
-    "Data: uniform random pairs, simulated."
+    "ours is faster. The fastest peer has the least time a cell of the matrices, on the pairs that it ran, of all "
+    "native adapters and Python bindings in all their modes. Data: uniform random pairs, simulated."
 )
 HEAD = ["Measured by", "Problem", "Length (nt)", "Error (%)", "Ratio", "Asked", "Stretch", "Fastest peer",
         "Faster kernel of ours"]  # fmt: skip
