@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 from workflow.scripts import out_file  # noqa: E402
 
 ONE_COLUMN = 3.5
+#: Both columns of a page, for what one has no room for.
+TWO_COLUMNS = 7.2
 #: Height of a line of the smallest text.
 LINE_INCHES = 0.125
 #: Okabe and Ito's palette, told apart by colour-blind readers too.

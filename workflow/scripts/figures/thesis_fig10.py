@@ -21,19 +21,19 @@ from workflow.scripts.tools import TOOL_NAMES
 
 NO_BREAK = "\u00a0"
 #: Left edge of the notes under a panel, in widths of the panel: that of the picture.
-NOTES_LEFT = -0.19
+NOTES_LEFT = -0.085
 #: Height of a panel, and of one of our GPU aligners, whose ratios span more decades.
 INCHES, GPU_INCHES = 2.3, 3.4
 #: Width of a panel's axes, and least room between the names of two data sets, in points.
-AXES_POINTS, NAMES_APART = 206, 2
+AXES_POINTS, NAMES_APART = 465, 2
 #: Data sets side by side that a reader can tell apart; of more, simulated and real ones have axes of their own.
 MOST_DATASETS = 8
 #: Columns of the legend, and the height of one of its lines in lines of the notes.
-LEGEND_COLUMNS, LEGEND_LINE = 2, 1.1
+LEGEND_COLUMNS, LEGEND_LINE = 4, 1.1
 #: Letters of a panel's title in a line.
-TITLE_LETTERS = 52
+TITLE_LETTERS = 110
 #: And of the notes, which are smaller: names of tools are of wide letters.
-NOTE_LETTERS = 64
+NOTE_LETTERS = 136
 #: Marker faces of our GPU aligners, in the order of gpu_ratios.REFERENCES: a hollow one is white inside.
 FACES = dict(zip(gpu_ratios.REFERENCES, ({}, {"markerfacecolor": "white"}), strict=True))
 FACE_NAMES = dict(zip(gpu_ratios.REFERENCES, ("filled", "hollow"), strict=True))
@@ -86,7 +86,7 @@ def draw(values, races, real):
     tall = [GPU_INCHES if panel.on_gpu else INCHES for panel, of_it in zip(panels, parts, strict=True) for _ in of_it]
     heights = [INCHES] + (tall or [INCHES])
     height = sum(heights) + plotting.LINE_INCHES * lines
-    fig, axes = plotting.figure(plotting.ONE_COLUMN, height, nrows=len(heights), height_ratios=heights)
+    fig, axes = plotting.figure(plotting.TWO_COLUMNS, height, nrows=len(heights), height_ratios=heights)
     _thesis_panel(axes[0], thesis_points(values))
     free, noted = iter(axes[1:]), [axes[0]]
     for panel, of_it in zip(panels, parts, strict=True):
@@ -147,7 +147,7 @@ def _host_panels(axes, parts, panel, real):
     labels = axis_labels(panel.datasets, real)
     for one, part in zip(axes, parts, strict=True):
         _mark_all(one, part, panel)
-        title = _title(panel, part) if part is parts[0] else f"{panel.host}, {speedup_panels.data_text(part)}:"
+        title = _title(panel, part) if part is parts[0] else f"{panel.host}, {speedup_panels.data_text(part)}, as above"
         _finish(one, [labels[d] for d in part], title)
     limits = [limit for one in axes for limit in one.get_ylim()]
     for one in axes:
@@ -211,7 +211,7 @@ def _finish(axes, labels, title):
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     axes.yaxis.set_minor_formatter(FuncFormatter(lambda y, _: ""))
-    if len(labels) > len(TECHNOLOGIES) or not _side_by_side(labels):
+    if not _side_by_side(labels):
         names = [" ".join(text.split()) for text in labels]
         axes.set_xticks(range(len(labels)), names, rotation=35, ha="right", rotation_mode="anchor")
     else:
