@@ -325,6 +325,13 @@ def test_a_figure_of_a_tables_name_has_an_anchor_of_its_own(tmp_path):
     assert "snakemake results/figures/cpu_ratio.svg" in page and "snakemake results/tables/cpu_ratio.md" in page
 
 
+@pytest.mark.parametrize(("points", "pixels"), [("252", 460), ("518.4", 946)])
+def test_figures_are_shown_at_one_scale(tmp_path, points, pixels):
+    (tmp_path / "cpu_ratio.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="{points}pt"/>')
+    page = render.render([], [tmp_path / "cpu_ratio.svg"], [], [], {})
+    assert f'<figure id="cpu_ratio" style="width: {pixels}px">' in page
+
+
 def test_names_and_order():
     assert render.name_of("thesis_fig10") == "thesis Fig 10" and render.name_of("cpu_ratio") == "CPU ratio"
     assert sorted(["t_tab10", "t_tab9"], key=render.natural)[0] == "t_tab9"

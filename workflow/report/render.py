@@ -15,6 +15,8 @@ from workflow.scripts.table_cli import read_measurements
 from workflow.scripts.table_html import STYLE
 
 HERE = Path(__file__).parent
+#: Width of a column of a paper, and how large a point of a picture is shown.
+COLUMN_POINTS, PIXELS_A_POINT = 252, 460 / 252
 TITLES = {
     "thesis": "thesis: eWFA-GPU (edit distance) and WFA-GPU (gap-affine)",
     "gpu": "GPU: how busy our kernels keep it",
@@ -38,6 +40,13 @@ def image(path):
     """A picture as a data URL, so that the page needs no other file."""
     kind = {"svg": "svg+xml", "png": "png"}[path.suffix[1:]]
     return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def shown_width(path):
+    """Pixels of the page that an SVG is shown at, so that letters are of one size in all; of one that does not tell its
+    own width those of a picture of one column."""
+    told = re.search(r'<svg[^>]* width="([\d.]+)pt"', path.read_text(encoding="utf-8"))
+    return round(PIXELS_A_POINT * (float(told[1]) if told else COLUMN_POINTS))
 
 
 def name_of(id_):
@@ -88,7 +97,7 @@ def _figure(path, pages):
         if alike
         else {"anchor": id_, "name": name_of(id_)}
     )
-    return {"id": id_, "image": image(path), "caption": caption(id_)} | named
+    return {"id": id_, "image": image(path), "width": shown_width(path), "caption": caption(id_)} | named
 
 
 def _of(paper, paths):
