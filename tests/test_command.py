@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -254,3 +255,26 @@ def test_an_interruption_within_numbas_code_is_one_too(monkeypatch, began_as):
     with pytest.raises(SystemExit if began_as is KeyboardInterrupt else SystemError) as ended:
         command_line.main()
     assert began_as is not KeyboardInterrupt or ended.value.code == 130
+
+
+def test_an_interrupt_does_not_wait_for_a_long_pair(tmp_path):
+    code = """
+import sys, time
+from wfa_kernels import __main__ as command_line
+from wfa_kernels.cpu import interrupts
+
+def align(*_, **__):
+    print("begun", flush=True)
+    interrupts.hold(time.sleep, 60)  # as a kernel runs: within the main thread signals would wait for it
+
+command_line.align = align
+command_line.main()
+"""
+    (tmp_path / "one.seq").write_text(">ACGT\n<ACT\n")
+    command = [sys.executable, "-c", code, "align", "one.seq", "--edit", "-o", "out.tsv"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "begun\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+    assert os.listdir(tmp_path) == ["one.seq"]

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 from tqdm import tqdm
@@ -192,8 +193,8 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
     show = not quiet and sys.stderr is not None and sys.stderr.isatty()
     with _output(output) as sink:
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
-            result = align(
-                batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
+            result = _beside(
+                align, batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
                 memory_limit=memory_limit, device_memory=device_memory, progress=bar.update, heuristic=heuristic,
             )  # fmt: skip
         write_tsv(result, sink)
@@ -202,6 +203,19 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
         click.echo(f"note: {done} are beyond the GPU's kernels: the CPU did them", err=True)
     for name, count in result.refused().items():
         click.echo(f"warning: {count} of {len(result)} pairs have no alignment: {name}", err=True)
+
+
+def _beside(work, *arguments, **options):
+    """What ``work`` gives, in a thread of its own: a signal in a kernel waits, and one of a long pair takes minutes."""
+    return ThreadPoolExecutor(1).submit(work, *arguments, **options).result()
+
+
+def _leave(code):
+    """End the process, whatever its other threads do."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def _interrupted(error):
@@ -216,7 +230,7 @@ def main():
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
-        sys.exit(130)
+        _leave(130)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

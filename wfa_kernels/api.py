@@ -69,7 +69,8 @@ def align(
     planes, which of several cheapest alignments is found depends on the threads. Whether a pair that just about fits is
     out_of_memory may depend on them, too, and on the pairs beside it.
     device_memory: bytes of device memory on the GPU, by default half of what is free.
-    progress: callable that is told the number of pairs just done.
+    progress: callable that is told the number of pairs just done. An interrupt takes effect behind the pairs under way,
+    of which a long one may take minutes.
     heuristic: None, StaticBand(width) or WavefrontReduction(min_length, max_distance), for gap-affine penalties by
     wavefronts: on the CPU algorithm "auto" or "wfa", on the GPU design "paper". Scores may be above the optimum, are
     those of the CIGARs, and do not depend on the device or on where a pair is rescued.
