@@ -77,7 +77,7 @@ def test_the_summary_says_what_was_run_and_how_we_stand(report):
     assert "some-cpu-2c (this host): Some CPU, 2 cores, 8.0 GiB memory, no GPU" in words
     assert "Lane kick, 1 race, 2026-01-02, commit 0123456789" in words
     assert "Every tool that claims exactness has recall 1" in words and "40,000 answers checked" in words
-    assert "0 of 1 race found uneven ; 1 had no twin or were too noisy to tell" in words
+    assert "0 of 1 race found uneven ." in words and "some-cpu-2c: 0 even, 1 without a twin" in words
     assert "thesis_tab1 on some-cpu-2c, 2 threads: with CIGAR faster on 1, slower on 0 of 1 data set." in words
     assert re.search(r"with CIGAR uniform_150_e5 Edlib (2\.9|3\.0)\d?× \[", words) and "stale." not in words
     assert "no GPU (" in words and "not in this lane (" in words
@@ -133,7 +133,8 @@ def test_the_twins_of_every_race_are_told(tmp_path):
     close = write("a.parquet", score=(1.01, 0.95, 1.09), cigar=(1.0, 0.91, 1.1))
     wide = write("b.parquet", score=(1.0, 0.99, 1.01), cigar=(0.8, 0.5, 1.2))
     told = summary.validity(render.ratios.read([close, wide, wide]))  # one that lies in two folders counts once
-    assert (told["uneven"], told["unknown"], told["even"], told["drift"]) == (0, 1, "1 race", "2.0 %")
+    assert (told["uneven"], told["unknown"], told["drift"]) == (0, 1, "2.0 %")
+    assert told["told"] == ["some-cpu-2c: 1 even, 1 too noisy to tell"]
     assert told["widest"] == "0.80× [0.50, 1.20] (cigar, thesis_tab1 uniform_150_e5 on some-cpu-2c)"
 
 

@@ -134,7 +134,9 @@ def _stale_texts(timed):
 def validity(races):
     """What the twins and the canary of every race say, in words; races: ratios.read()."""
     invalid = [race for race in races if not race.valid]
-    unknown = [race for race in races if race.valid and twins_too_noisy(race.card.get("twins", {}))]
+    without = [race for race in races if race.valid and not race.card.get("twins")]
+    noisy = [race for race in races if race.valid and race.card.get("twins") and twins_too_noisy(race.card["twins"])]
+    kinds = {"uneven": invalid, "too noisy to tell": noisy, "without a twin": without}
     twins = [(twin, f"{name}, {_place(race)}") for race in races for name, twin in race.card.get("twins", {}).items()]
     widest = max(twins, key=lambda t: max(t[0]["ratio"], 1 / t[0]["ratio"]), default=None)
     told = [race.card.get("canary", {}).get("drift") for race in races]
@@ -145,13 +147,20 @@ def validity(races):
         "all": bool(races),
         "uneven": len(invalid),
         "invalid": sorted(_uneven_text(race) for race in invalid),
-        "unknown": len(unknown),
-        "even": counted(len(races) - len(invalid) - len(unknown), "race"),
+        "unknown": len(without) + len(noisy),
+        "told": [_twins_of(host, races, kinds) for host in sorted({race.host for race in races})],
         "widest": _twin_text(*widest) if widest else "",
         "drift": f"{significant(100 * most, 2)} %" if drifts else "not measured",
         "noisy": most > NOISY,
         "older": _older_texts(races),
     }
+
+
+def _twins_of(host, races, kinds):
+    """``host: 3 even, 20 too noisy to tell`` of its races. kinds: {what is said: the races that are not shown even}."""
+    counts = {said: sum(race.host == host for race in found) for said, found in kinds.items()}
+    even = sum(race.host == host for race in races) - sum(counts.values())
+    return f"{host}: {', '.join([f'{even} even', *(f'{n} {said}' for said, n in counts.items() if n)])}"
 
 
 def _older_texts(races):
