@@ -152,7 +152,9 @@ def test_the_figure_shows_warps_load_pairs_left_and_batches():
     bars = [(bar.get_x(), bar.get_width()) for bar in batches.patches]
     assert bars == [pytest.approx((0, 6)), pytest.approx((4, 6))]
     told = words(figure)
-    assert "400 pairs like PacBio CLR, 100 to 24,988 nt" in told and "(ms)" in told and "room on an SM: 20" in told
+    assert (
+        "400 pairs like PacBio CLR, 100 to 24,988 nt" in told and "(ms)" in told and "room for long pairs: 20" in told
+    )
     assert "mean load 85 %, below half for 2 of 10 ms,\nthe last 2 of them at the end; SMs at work" in told
     assert "12.3 ms by the host's clock; 11.9 without" in told
     assert "recorded: h200-16c" in told and "Not profiled on here-2c" in told and "left to the CPU" not in told

@@ -86,7 +86,7 @@ def _warps(panel, content, edges):
             base = top
     main = max(content["kernels"], key=lambda kernel: sum(kernel["warps_at_work"]))
     held = main["at_once"] / content["processors"]
-    panel.axhline(held, color=plotting.BLACK, linestyle="--", linewidth=0.8, label=f"room on an SM: {held:g}")
+    panel.axhline(held, color=plotting.BLACK, linestyle="--", linewidth=0.8, label=f"room for long pairs: {held:g}")
     panel.set_ylabel("warps on an SM")
     legend = panel.legend(ncols=2, loc="upper left", borderaxespad=0.1, columnspacing=1, handlelength=1.2)
     rows = -(-len(legend.get_texts()) // 2)
