@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,14 @@ def arena(tmp_path, monkeypatch):
     from tests.arena import Arena  # of the engine, which tests of other things need not load
 
     return Arena(tmp_path, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    """matplotlib keeps what is drawn until it is closed; most tests do not load it."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         ("h/lite/x/y.parquet", b"no Parquet", "h/lite/x/y.parquet: cannot be read as a race file ("),
         ("h/lite/x/y.parquet", {"card": b"{"}, "h/lite/x/y.parquet: cannot be read as a race file ("),
         ("h/lite/x/y.parquet", {"card": b"null"}, "h/lite/x/y.parquet has a race card that is no mapping"),
-        ("h/lite/x/y.parquet", {"rows": []}, "h/lite/x/y.parquet is a race file without rows"),
+        ("h/lite/x/y.parquet", {"rows": []}, "h/lite/x/y.parquet: a race file without rows"),
         ("h/lite/x/y.parquet", {"columns": ["host"]}, "y.parquet: not a race file: column 'race_id' is missing"),
         ("h/lite/x/y.parquet", {}, "h/lite/x/y.parquet holds samples of host 'some-cpu-2c'"),
         (f"{HOST}/lite/x/y.parquet", {}, "x/y.parquet holds samples of lane 'kick'"),
