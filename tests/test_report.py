@@ -292,6 +292,14 @@ def test_of_several_races_of_a_data_set_the_one_that_tables_show_counts(tmp_path
     assert told["scopes"] == ["with CIGAR faster on 1, slower on 0 of 1 data set"]
 
 
+def test_cells_in_which_all_was_refused_are_counted(report):
+    nothing = measurement(tool="ksw2", coverage=0.0, recall_native=None, verified=0, refused='{"over_limit": 20000}')
+    assert summary.verification([measurement(), nothing])["refused_all"] == 1
+    rows = two_tools()
+    rows += [row | {"tool": "ksw2", "coverage": 0.0, "recall_native": None, "verified": 0} for row in rows[:1]]
+    assert "of 3 timed ones, of which 1 refused every pair" in plain(report(rows))
+
+
 def test_answers_that_could_not_be_checked_are_told(report):
     assert summary.verification([measurement()])["unverified"] == []
     words = plain(report(two_tools(verified=19_000)))

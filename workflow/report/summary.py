@@ -106,6 +106,7 @@ def verification(measurements):
     return {
         "timed": len(timed),
         "judged": len(judged),
+        "refused_all": sum(m["coverage"] == 0 for m in timed),
         "pairs": int(sum(m.get("verified") or 0 for m in judged)),
         "unverified": sorted(
             f"{_tool(m)} on {m['dataset']} ({unverified_text(m)})" for m in timed if unverified_text(m)
