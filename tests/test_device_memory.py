@@ -164,9 +164,19 @@ def test_a_stream_that_makes_way_frees_its_memory_whoever_holds_it():
     assert memory.held_bytes("device") == 0 and held is not None
 
 
+def test_streams_of_many_penalties_make_way_the_one_used_longest_ago_first():
+    ways = [aligner._Way(Affine(2, 3, extend), "fast", False, 256 << 20, None) for extend in range(1, 12)]
+    for way in ways[:8]:
+        aligner._stream(pairs_of(150, 10), way)
+    kept = aligner._streams[ways[0]]
+    for way in (ways[0], *ways[8:]):
+        aligner._stream(pairs_of(150, 10), way)
+    assert list(aligner._streams) == [*ways[4:8], ways[0], *ways[8:]] and aligner._streams[ways[0]] is kept
+
+
 @pytest.mark.parametrize(("held", "some"), [(60 << 20, True), (240 << 20, True), (254 << 20, False)])
 def test_what_others_hold_of_a_limit_makes_a_stream_smaller_to_the_end(held, some):
-    """The smallest takes 8 MiB, whatever its letters, and 5 for a batch."""
+    """The smallest takes 5 MiB, of its batches."""
     others = memory.device_array(held, np.uint8)
     way = aligner._Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
     kept, _ = aligner._stream(pairs_of(1500, 6), way)

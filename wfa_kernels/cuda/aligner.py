@@ -44,6 +44,8 @@ _FIRST_ELEMENTS, _MARGIN = 8, 1.05
 #: How much more than was needed may be asked for again: a little less room than there is would fit no buffer of the
 #: pool, and page-locking anew takes half a second for a gigabyte.
 _ROOMY = 1.5
+#: Most streams that are kept: each has some hundred MB of page-locked memory, and a call needs three at most.
+_MOST_STREAMS = 8
 #: Part of the free device memory that is taken where the caller sets no limit.
 _MEMORY_SHARE = 0.5
 #: Part of it for long reads.
@@ -338,8 +340,11 @@ def _stream(pairs, way, short_of_memory=False):
         wanted, longest = max(wanted, kept.letters), kept.longest  # for the calls to come
         _let_go([way])
         kept = None
+    _streams.pop(way, None)
     if kept is None:
-        kept = _streams[way] = _new_stream(way, wanted, max(longest, _longest(pairs)), short_of_memory)
+        _let_go(list(_streams)[: 1 - _MOST_STREAMS])
+        kept = _new_stream(way, wanted, max(longest, _longest(pairs)), short_of_memory)
+    _streams[way] = kept  # behind those that were used before
     return kept, min(wanted, kept.letters) if kept else 0
 
 
