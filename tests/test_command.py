@@ -259,7 +259,7 @@ def test_an_interruption_within_numbas_code_is_one_too(monkeypatch, began_as):
 
 def test_an_interrupt_does_not_wait_for_a_long_pair(tmp_path):
     code = """
-import sys, time
+import signal, sys, time
 from wfa_kernels import __main__ as command_line
 from wfa_kernels.cpu import interrupts
 
@@ -268,6 +268,7 @@ def align(*_, **__):
     interrupts.hold(time.sleep, 60)  # as a kernel runs: within the main thread signals would wait for it
 
 command_line.align = align
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 command_line.main()
 """
     (tmp_path / "one.seq").write_text(">ACGT\n<ACT\n")
