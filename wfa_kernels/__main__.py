@@ -82,7 +82,7 @@ def _memory_limit(context, parameter, text):
 
 
 def _check_output(output, inputs):
-    """A file is read while it is written to: one that is both would be lost."""
+    """The table would take the place of what was read."""
     for path in filter(None, inputs):
         if output != "-" and os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise click.UsageError(f"-o {output}: this file is read from, and would be overwritten; name another")

@@ -247,13 +247,17 @@ class Stream:
         self.beyond_done = batch.slot.beyond_done
         self.beyond_done.record(stream)
 
+    def _cigar_span(self, number):
+        """Where the span of a batch, of that number, lies among cigar_spans: that of its slot."""
+        return 2 * (number % len(self.slots))
+
     def _gather(self, batch, stream):
         """All runs of the batch into one array of CIGARs."""
         slot, count, blocks = batch.slot, batch.pairs, batch.blocks
         slot.launch(compaction.sum_blocks, blocks, THREADS, count, slot.scores, slot.counts, slot.sums)
         if self.summed is not None:  # where the CIGARs of the batch before end
             self.summed.wait(stream)
-        before, this = (2 * (number % len(self.slots)) for number in (batch.number - 1, batch.number))
+        before, this = self._cigar_span(batch.number - 1), self._cigar_span(batch.number)
         slot.launch(compaction.scan_sums, 1, THREADS, blocks, slot.sums, self.cigar_spans, before, this)
         self.summed = slot.summed
         self.summed.record(stream)
@@ -269,7 +273,7 @@ class Stream:
         ended = self.spans.begin("time_d2h", batch, self.outward)
         device.copy_out(slot.tallies, slot.queues, 0, self.outward)
         if self.traced:
-            device.copy_out(slot.cigar_span, self.cigar_spans, 2 * (batch.number % len(self.slots)), self.outward)
+            device.copy_out(slot.cigar_span, self.cigar_spans, self._cigar_span(batch.number), self.outward)
         slot.told.record(self.outward)
         device.copy_out(scores[batch.start : batch.stop], slot.scores, 0, self.outward)
         if self.traced:

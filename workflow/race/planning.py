@@ -140,7 +140,7 @@ def narrowed(experiment, lane):
 
 
 def thread_counts(experiment):
-    """Numbers of threads that this machine runs the experiment on, a dict, each once."""
+    """Numbers of threads that this machine runs an experiment on, each once. experiment: a dict."""
     return tuple(dict.fromkeys(usable_cores() if t == "all" else t for t in experiment["threads"]))
 
 

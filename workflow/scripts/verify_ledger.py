@@ -10,7 +10,7 @@ import pandas as pd
 
 from workflow.race import samples
 from workflow.scripts import out_file
-from workflow.scripts.doubts import RACE
+from workflow.scripts.doubts import RACE, broken_promise
 
 _COLUMNS = (
     "experiment", "dataset", "tool", "variant", "threads", "scope", "quantity", "exact", "pairs", "verified",
@@ -32,7 +32,7 @@ def ledger(paths):
     rows = rows[~rows["twin"]].drop_duplicates(list(_CELL))
     further = (rows["status"] == "ok") & rows["failing_pairs"].isna()  # they stand in a cell's first row alone
     rows = rows.loc[~further, list(_COLUMNS)]
-    broken = (rows["recall_native"] < 1) & rows["exact"].astype(bool) | ~rows["failing_pairs"].isin([None, "[]"])
+    broken = [bool(broken_promise(row)) for row in rows.to_dict("records")]
     return rows.assign(broken=broken).sort_values(["broken", "experiment", "dataset"], ascending=[False, True, True])
 
 
