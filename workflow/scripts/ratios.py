@@ -20,7 +20,7 @@ from workflow.scripts.doubts import (
     race_identity,
     race_rank,
     refused_share,
-)  # fmt: skip
+)
 from workflow.scripts.stale import at_other_penalties, changed_conditions, current_hashes, is_stale
 from workflow.scripts.tools import tool_id
 
