@@ -95,6 +95,7 @@ def force(request):
         batches,
         by_length,
         design,
+        kept_streams,
         long_reads,
         records,
         source,
@@ -106,11 +107,12 @@ def force(request):
     if request["late"]:
         batches._PIECES, batches._PACKED_AT_A_TIME, batches._MORE = 1 << 20, 1, 1  # every batch has a whole share
     if request["letters"]:
-        aligner._MOST_LETTERS, aligner._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
+        kept_streams._MOST_LETTERS, kept_streams._LETTERS_PER_PAIR, batches._LEAST_TO_SHARE = request["letters"], 16, 0
         strips_design.BandsThenStrips.filling_pairs = lambda self, longest, level, traced: 0
     strips_design.BandsThenStrips.first_level = request["first_level"]
     if request["longest"]:
-        aligner.MAX_LENGTH = design.MAX_LENGTH = affine_wfa_design.MAX_LENGTH = request["longest"]
+        for module in (aligner, kept_streams, design, affine_wfa_design):
+            module.MAX_LENGTH = request["longest"]
     if request["bits"]:
         records._ELEMENTS = {request["bits"]: records._ELEMENTS[request["bits"]]}
     if request["windows"]:

@@ -98,7 +98,7 @@ def interrupted():
     import threading
 
     from wfa_kernels import Edit, PairBatch, align
-    from wfa_kernels.cuda import aligner, host_packing
+    from wfa_kernels.cuda import host_packing, kept_streams
     from wfa_kernels.cuda.source import Source
 
     pack, settle, begun, packed, done = host_packing.pack, Source.settle, *(threading.Event() for _ in range(3))
@@ -129,7 +129,7 @@ def interrupted():
         align(PairBatch.from_strings([first], [b"G" * 64]), Edit(), device="cuda")
     except KeyboardInterrupt:
         was_interrupted = True
-    kept, Source.settle = len(aligner._streams), wait_for_both
+    kept, Source.settle = len(kept_streams.streams), wait_for_both
     scores = align(PairBatch.from_strings([b"ACGA" * 16], [b"ACGA" * 16]), Edit(), device="cuda").scores
     return was_interrupted, kept, scores.tolist()
 

@@ -9,7 +9,7 @@ from tests import cuda_simulator, gpu_cells, naive
 from tests.test_cuda_affine import check
 from tests.test_cuda_edit import RAGGED, mismatches
 from wfa_kernels import Affine, Edit
-from wfa_kernels.cuda import aligner, device, long_reads
+from wfa_kernels.cuda import aligner, device, kept_streams, long_reads
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.cuda.long_reads import FEW, MOST_SCORE, LongReads, most_score
@@ -185,17 +185,17 @@ def test_levels_behind_an_empty_one_are_still_needed():
 
 
 def test_pairs_that_the_wavefronts_do_are_not_put_in_order(monkeypatch):
-    way = aligner._Way(Affine(*USUAL), "fast", True, None, None).of_long_reads
+    way = kept_streams.Way(Affine(*USUAL), "fast", True, None, None).of_long_reads
     assert not aligner._as_they_are(way), "it is not known yet what they need"
     for first, as_they_are in ((0, True), (1, False)):
         stream = SimpleNamespace(design=way.kernels(), levels=SimpleNamespace(first=first))
-        monkeypatch.setitem(aligner._streams, way, stream)
+        monkeypatch.setitem(kept_streams.streams, way, stream)
         assert aligner._as_they_are(way) == as_they_are
 
 
 def test_it_serves_long_reads_under_gap_affine_penalties_that_both_kernels_have():
     def kernels(penalties, design="fast", long=False):
-        return aligner._Way(penalties, design, True, None, None, long).of_long_reads.kernels()
+        return kept_streams.Way(penalties, design, True, None, None, long).of_long_reads.kernels()
 
     assert isinstance(kernels(Affine(4, 6, 2)), LongReads)
     assert not isinstance(kernels(Affine(4, 6, 2), long=True), LongReads)

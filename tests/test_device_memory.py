@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
-from wfa_kernels.cuda import aligner, buffers, device, long_reads, memory, stream
+from wfa_kernels.cuda import aligner, buffers, device, kept_streams, long_reads, memory, stream
 from wfa_kernels.cuda.packing import LEAD
 
 WAYS = [
@@ -44,7 +44,7 @@ def no_gpu(monkeypatch):
     monkeypatch.setattr(device, "processors", lambda: 132)
     for name in ("give_back_freed", "attach"):
         monkeypatch.setattr(device, name, lambda: None)
-    monkeypatch.setattr(aligner, "_streams", {})
+    monkeypatch.setattr(kept_streams, "streams", {})
 
 
 def pairs_of(length, count):
@@ -58,13 +58,13 @@ def pairs_of(length, count):
 
 def sizes(pairs, way, limit):
     """Letters of a batch and bytes of its scratch memory of the stream for that, which is made where there is none."""
-    kept, _ = aligner._stream(pairs, way_for(pairs, way, limit))
+    kept, _ = kept_streams.stream_for(pairs, way_for(pairs, way, limit))
     return kept.letters, kept.slots[0].scratch.nbytes
 
 
 def way_for(pairs, way, limit):
     """What a call goes: long reads have a way of their own."""
-    usual = aligner._Way(*way, limit, None)
+    usual = kept_streams.Way(*way, limit, None)
     return usual.of_long_reads if len(pairs.pattern) > long_reads.LETTERS * len(pairs) else usual
 
 
@@ -73,7 +73,7 @@ def way_for(pairs, way, limit):
 def test_a_stream_keeps_within_its_limit_and_is_as_large_beside_others(limit, length, count):
     pairs, alone = pairs_of(length, count), {}
     for way in WAYS:
-        aligner._streams.clear()
+        kept_streams.streams.clear()
         alone[way] = sizes(pairs, way, limit)
         assert 0 < memory.held_bytes("device") <= (limit or 70 << 30)
         if limit == 256 << 20 and way[1] == "fast":  # long reads leave a part for longer ones
@@ -82,7 +82,7 @@ def test_a_stream_keeps_within_its_limit_and_is_as_large_beside_others(limit, le
     for way in WAYS + WAYS[::-1]:
         assert sizes(pairs, way, limit) == alone[way]
         assert memory.held_bytes("device") <= (limit or 70 << 30)
-    assert len(aligner._streams) > 1 or limit
+    assert len(kept_streams.streams) > 1 or limit
 
 
 def test_a_lower_limit_than_that_of_calls_before_is_kept():
@@ -98,9 +98,9 @@ def test_a_lower_limit_than_that_of_calls_before_is_kept():
 def test_a_batch_has_no_more_letters_than_the_kernels_count(way, limit, monkeypatch):
     """Places of letters and numbers of runs are int32: of pairs of a million letters as many as there is memory for."""
     monkeypatch.setattr(device, "free_bytes", lambda: (400 << 30) - memory.held_bytes("device"))
-    pairs, usual = pairs_of(1_000_000, 8000), aligner._Way(*way, limit, None)
+    pairs, usual = pairs_of(1_000_000, 8000), kept_streams.Way(*way, limit, None)
     for of_length in filter(None, (usual, usual.longer)):
-        kept, letters = aligner._stream(pairs, of_length)
+        kept, letters = kept_streams.stream_for(pairs, of_length)
         stops = [0]
         while stops[-1] < len(pairs):
             stops.append(kept.batcher._cut(pairs, stops[-1], 1, letters))
@@ -113,7 +113,9 @@ def test_the_papers_design_has_room_for_all_its_vectors_or_no_stream():
     """Its kernels put down 256 bits of each pair of a batch."""
     found = set()
     for limit in range(1 << 20, 32 << 20, 1 << 18):
-        kept, _ = aligner._stream(pairs_of(150, 3000), aligner._Way(Edit(), PaperDesign(), True, limit, None))
+        kept, _ = kept_streams.stream_for(
+            pairs_of(150, 3000), kept_streams.Way(Edit(), PaperDesign(), True, limit, None)
+        )
         assert kept is None or kept.slots[0].scratch.nbytes >= 32 * kept.slots[0].scores.nbytes // 4
         found.add(kept is None)
         aligner.release()
@@ -122,9 +124,9 @@ def test_the_papers_design_has_room_for_all_its_vectors_or_no_stream():
 
 def test_a_signals_handler_is_told_that_a_call_is_under_way():
     """It would wait for the call that it has interrupted, for ever."""
-    with aligner._alone():
-        for asked in (aligner.release, aligner.slots):
-            with pytest.raises(aligner.GpuInUseError, match="is under way in this thread"):
+    with kept_streams.alone():
+        for asked in (aligner.release, kept_streams.slots):
+            with pytest.raises(kept_streams.GpuInUseError, match="is under way in this thread"):
                 asked()
         other = threading.Thread(target=aligner.release)
         other.start()
@@ -140,7 +142,7 @@ def test_no_stream_where_there_is_no_room():
             other.submit(memory.device_array, 1 << 20, np.uint16).result()
         memory.device_array(1 << 20, np.uint16)
     memory.device_array(1 << 20, np.uint16)
-    assert aligner._new_stream(aligner._Way(Edit(), "fast", True, 1 << 20, None), 1 << 24, 150, False) is None
+    assert kept_streams.new_stream(kept_streams.Way(Edit(), "fast", True, 1 << 20, None), 1 << 24, 150, False) is None
 
 
 def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
@@ -157,29 +159,29 @@ def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):
 
 
 def test_a_stream_that_makes_way_frees_its_memory_whoever_holds_it():
-    way = aligner._Way(Affine(2, 3, 1), "fast", True, 300 << 20, None)
-    held, _ = aligner._stream(pairs_of(10_000, 500), way)
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, 300 << 20, None)
+    held, _ = kept_streams.stream_for(pairs_of(10_000, 500), way)
     assert memory.held_bytes("device") > 200 << 20
     aligner.release()
     assert memory.held_bytes("device") == 0 and held is not None
 
 
 def test_streams_of_many_penalties_make_way_the_one_used_longest_ago_first():
-    ways = [aligner._Way(Affine(2, 3, extend), "fast", False, 256 << 20, None) for extend in range(1, 12)]
+    ways = [kept_streams.Way(Affine(2, 3, extend), "fast", False, 256 << 20, None) for extend in range(1, 12)]
     for way in ways[:8]:
-        aligner._stream(pairs_of(150, 10), way)
-    kept = aligner._streams[ways[0]]
+        kept_streams.stream_for(pairs_of(150, 10), way)
+    kept = kept_streams.streams[ways[0]]
     for way in (ways[0], *ways[8:]):
-        aligner._stream(pairs_of(150, 10), way)
-    assert list(aligner._streams) == [*ways[4:8], ways[0], *ways[8:]] and aligner._streams[ways[0]] is kept
+        kept_streams.stream_for(pairs_of(150, 10), way)
+    assert list(kept_streams.streams) == [*ways[4:8], ways[0], *ways[8:]] and kept_streams.streams[ways[0]] is kept
 
 
 @pytest.mark.parametrize(("held", "some"), [(60 << 20, True), (240 << 20, True), (254 << 20, False)])
 def test_what_others_hold_of_a_limit_makes_a_stream_smaller_to_the_end(held, some):
     """The smallest takes 5 MiB, of its batches."""
     others = memory.device_array(held, np.uint8)
-    way = aligner._Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
-    kept, _ = aligner._stream(pairs_of(1500, 6), way)
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
+    kept, _ = kept_streams.stream_for(pairs_of(1500, 6), way)
     assert (kept is not None) == some and others.nbytes <= memory.held_bytes("device") <= 256 << 20
 
 
@@ -189,12 +191,19 @@ def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
     letters = [10, 50, 500, 20, 60, 450]
     offsets = np.cumsum([0, *letters])
     pairs = PairBatch(np.zeros(offsets[-1], np.uint8), offsets, np.zeros(offsets[-1], np.uint8), offsets)
-    usual = aligner._Way(Affine(2, 3, 1), "fast", True, None, None)
+    usual = kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None)
     for way, laid_out_for, partial, outgrown, longer, rescued in (
         (usual, 20, False, [1, 4], [2, 5], [0, 3]),
-        (aligner._Way(Affine(2**29 - 1, 2**29, 7), "fast", True, None, None), 20, False, [1, 4], [], [2, 5, 0, 3]),
-        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), 500, False, [], [], [2, 5, 0, 1, 3, 4]),
-        (aligner._Way(Affine(2, 3, 1), "fast", True, None, None, long=True), 500, True, [0, 1, 2, 3, 4, 5], [], []),
+        (kept_streams.Way(Affine(2**29 - 1, 2**29, 7), "fast", True, None, None), 20, False, [1, 4], [], [2, 5, 0, 3]),
+        (
+            kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None, long=True),
+            500,
+            False,
+            [],
+            [],
+            [2, 5, 0, 1, 3, 4],
+        ),
+        (kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None, long=True), 500, True, [0, 1, 2, 3, 4, 5], [], []),
     ):
         handed = []
         left = aligner._Left(pairs, way, SimpleNamespace(hand_over=handed.extend))
@@ -207,7 +216,7 @@ def test_rows_that_a_stream_leaves_go_where_they_can_be_done(monkeypatch):
 def test_letters_without_a_code_are_not_tried_again():
     pairs, handed = pairs_of(30, 6), []
     left = aligner._Left(
-        pairs, aligner._Way(Edit(), "fast", True, None, None), SimpleNamespace(hand_over=handed.extend)
+        pairs, kept_streams.Way(Edit(), "fast", True, None, None), SimpleNamespace(hand_over=handed.extend)
     )
     left.laid_out_for, left.partial = 20, True
     left.hand_over_odd(np.array([1, 5]))
@@ -216,31 +225,31 @@ def test_letters_without_a_code_are_not_tried_again():
 
 
 def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left_and_no_smaller():
-    way = aligner._Way(Affine(2, 3, 1), "fast", True, None, None)
-    kept, _ = aligner._stream(pairs_of(100, 1_000_000), way)
-    assert aligner._stream(pairs_of(150, 2), way)[0] is kept, "it is not known before its batches are seen"
-    other, _ = aligner._stream(pairs_of(150, 2), way, short_of_memory=True)
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None)
+    kept, _ = kept_streams.stream_for(pairs_of(100, 1_000_000), way)
+    assert kept_streams.stream_for(pairs_of(150, 2), way)[0] is kept, "it is not known before its batches are seen"
+    other, _ = kept_streams.stream_for(pairs_of(150, 2), way, short_of_memory=True)
     assert other.longest == 150 and other.letters == kept.letters
-    assert aligner._stream(pairs_of(100, 1_000_000), way)[0] is other
+    assert kept_streams.stream_for(pairs_of(100, 1_000_000), way)[0] is other
 
 
 @pytest.mark.parametrize("penalties", [Affine(2, 3, 1), Edit()])
 def test_long_pairs_that_a_part_of_the_memory_is_too_little_for_have_all_of_it(penalties):
-    usual = aligner._Way(penalties, "fast", True, 1 << 30, None)
-    aligner._stream(pairs_of(10_000, 500), usual.of_long_reads)
-    part, _ = aligner._stream(pairs_of(100_000, 20), usual.longer)
+    usual = kept_streams.Way(penalties, "fast", True, 1 << 30, None)
+    kept_streams.stream_for(pairs_of(10_000, 500), usual.of_long_reads)
+    part, _ = kept_streams.stream_for(pairs_of(100_000, 20), usual.longer)
     some = part.slots[0].scratch.nbytes
-    assert part.partial and len(aligner._streams) == 2
-    whole, _ = aligner._stream(pairs_of(100_000, 3), usual.longer, short_of_memory=True)
-    assert not whole.partial and whole.slots[0].scratch.nbytes > 3 * some and len(aligner._streams) == 1
-    assert aligner._stream(pairs_of(100_000, 20), usual.longer)[0] is whole
+    assert part.partial and len(kept_streams.streams) == 2
+    whole, _ = kept_streams.stream_for(pairs_of(100_000, 3), usual.longer, short_of_memory=True)
+    assert not whole.partial and whole.slots[0].scratch.nbytes > 3 * some and len(kept_streams.streams) == 1
+    assert kept_streams.stream_for(pairs_of(100_000, 20), usual.longer)[0] is whole
 
 
 def test_a_stream_that_had_to_be_smaller_is_kept():
     others = memory.device_array(60 << 20, np.uint8)
-    way = aligner._Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
-    kept, _ = aligner._stream(pairs_of(150, 300_000), way)
-    assert aligner._stream(pairs_of(150, 300_000), way)[0] is kept and others is not None
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
+    kept, _ = kept_streams.stream_for(pairs_of(150, 300_000), way)
+    assert kept_streams.stream_for(pairs_of(150, 300_000), way)[0] is kept and others is not None
 
 
 @pytest.mark.parametrize(("length", "limit", "least", "together"), [
@@ -267,7 +276,7 @@ def test_a_pair_longer_than_the_others_has_memory(monkeypatch, length, limit, le
     for _ in range(2):
         result = aligner.align_batch(pairs, Affine(2, 3, 1), "cigar", "fast", None, device_memory=limit)
         assert result.rescued == 0 and (result.scores == 7).all() and min(given.values()) > least
-        streams.append({way: id(kept) for way, kept in aligner._streams.items()})
+        streams.append({way: id(kept) for way, kept in kept_streams.streams.items()})
     assert timed[0] is timed[1] is not timed[2] is timed[3], "a call's times are of all its streams"
     assert (len(streams[0]) == 2 and streams[0] == streams[1]) == together
 
@@ -286,7 +295,7 @@ def test_few_pairs_that_a_call_has_left_tell_nothing_of_the_others(monkeypatch, 
     monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
     aligner.align_batch(pairs_of(2000, 100), Affine(2, 3, 1), "cigar", "fast", None)
     assert turns == [(100, False, True), (left, True, learns)]
-    (kept,) = aligner._streams.values()
+    (kept,) = kept_streams.streams.values()
     assert (kept.elements_per_letter > 0.05) == learns, "nor how many runs their CIGARs have"
 
 

@@ -12,7 +12,7 @@ from numba import cuda
 
 from tests import gpu_cells
 from wfa_kernels import Edit, align
-from wfa_kernels.cuda import aligner, device
+from wfa_kernels.cuda import device, kept_streams
 from wfa_kernels.cuda.launching import Launcher, _bind
 
 ROOT = Path(__file__).parents[1]
@@ -55,11 +55,11 @@ _CARVEOUTS = """
 from cuda.bindings import driver
 from tests import gpu_cells
 from wfa_kernels import Affine, align
-from wfa_kernels.cuda import aligner
+from wfa_kernels.cuda import kept_streams
 asked = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 for _ in range(2):
     align(gpu_cells.uniform(300, 5000, 0.1), Affine(2, 3, 1), scope="cigar", device="cuda")
-bound = [one for slot in aligner.slots() for one in slot.launch._bound.items()]
+bound = [one for slot in kept_streams.slots() for one in slot.launch._bound.items()]
 told = {kernel.py_func.__name__: driver.cuKernelGetAttribute(asked, one.function, 0)[1] for kernel, one in bound}
 print(*sorted({percent for name, percent in told.items() if "strips" in name}))
 """
@@ -78,7 +78,7 @@ def test_strips_leave_room_for_others_in_a_process_that_has_not_compiled_them(tm
 def test_arguments_are_put_down_once_for_a_kernel_and_its_arrays(design):
     """Else every launch works them out anew, as where Numba does not tell what it launches."""
     align(gpu_cells.uniform(100_000, 150, 0.05), Edit(), scope="cigar", device="cuda", design=design)
-    bound = [bound for slot in aligner.slots() for bound in slot.launch._bound.values()]
+    bound = [bound for slot in kept_streams.slots() for bound in slot.launch._bound.values()]
     assert bound and None not in bound
 
 

@@ -75,7 +75,7 @@ IN_THE_SIMULATOR = """
 import itertools, json, sys
 from types import SimpleNamespace
 from wfa_kernels import Affine, AlignError, PairBatch, align, pin_pairs, watch_gpu_warps
-from wfa_kernels.cuda import aligner, launching, spans, stamps
+from wfa_kernels.cuda import kept_streams, launching, spans, stamps
 from workflow.profile import occupancy
 
 try:
@@ -102,7 +102,7 @@ with watch_gpu_warps(most_warps=4) as watch:
     found["short"] = len(watch.read().begin), watch.read().unstamped
     watch.clear()
     assert len(watch.read().begin) == watch.read().unstamped == 0
-assert all(isinstance(slot.launch, launching.Launcher) for slot in aligner.slots())
+assert all(isinstance(slot.launch, launching.Launcher) for slot in kept_streams.slots())
 print(json.dumps(found))
 """
 

@@ -184,9 +184,9 @@ def watch_gpu_warps(most_warps=1 << 22):
     on pairs of the same kind before. Raises AlignError where there is no GPU, and where no call was before.
     """
     _require_gpu()
-    from wfa_kernels.cuda import aligner, stamps
+    from wfa_kernels.cuda import kept_streams, stamps
 
-    slots = aligner.slots()
+    slots = kept_streams.slots()
     if not slots:
         raise AlignError("nothing to watch yet: call align() on a GPU before, with pairs of the same kind")
     with stamps.watching(slots, most_warps) as watch:
