@@ -98,6 +98,23 @@ def test_verdict_judges_answered_pairs_only():
     assert verdict.failing[0][0] == 109 and verdict.refused == {"out_of_memory": 4}
 
 
+@pytest.mark.parametrize("score", [NO_SCORE, -7, 7])
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_cigar_that_does_not_fit_is_wrong_whatever_score_stands_beside_it(score, exact):
+    pairs = PairBatch.from_strings(["ACGT"] * 2, ["ACGA"] * 2)
+    result = AlignmentResult(np.full(2, score, np.int32), np.zeros(2, np.uint8), *pack_strings(["4=", "9="]))
+    verdict = verify(pairs, result, Edit(), np.full(2, NO_SCORE, np.int32), exact=exact)
+    assert (verdict.judged, verdict.native_right) == (2, 0)
+    assert verdict.failing == [[i, "its CIGAR does not fit the sequences"] for i in range(2)]
+
+
+def test_of_a_refused_pair_no_cigar_is_judged():
+    pairs, none = PairBatch.from_strings(["", "A"], ["", "A"]), pack_strings(["", ""])
+    refused = AlignmentResult(np.full(2, NO_SCORE, np.int32), np.full(2, 2, np.uint8), *none)
+    verdict = verify(pairs, refused, Edit(), np.zeros(2, np.int32), Affine(4, 6, 2), np.zeros(2, np.int32))
+    assert (verdict.judged, verdict.affine_judged, verdict.failing) == (0, 0, [])
+
+
 def test_of_a_heuristic_a_cost_above_the_optimum_is_no_failure():
     """But one below it is, and one that its CIGAR does not cost."""
     pairs = PairBatch.from_strings(["ACGT"] * 4, ["ACTCT"] * 4)
@@ -180,7 +197,10 @@ def test_exact_scores_of_other_kernels_are_not_taken(tmp_path, monkeypatch):
     for text in ("faulty", "mended"):
         (tmp_path / "cpu" / "bpm.py").write_text(text)
         digests.add(oracle._sources.__wrapped__())
-    assert len(digests) == 2
+    monkeypatch.setattr(oracle, "__file__", str(tmp_path / "oracle.txt"))
+    (tmp_path / "oracle.txt").write_text("an oracle that computes otherwise")
+    digests.add(oracle._sources.__wrapped__())
+    assert len(digests) == 3
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -259,6 +279,22 @@ def test_of_many_pairs_the_plain_kernel_confirms_some(tmp_path, monkeypatch, pen
         oracle.exact_scores(pairs, penalties, tmp_path, "wrong")
 
 
+def test_the_plain_kernel_confirms_pairs_of_every_chunk(tmp_path, monkeypatch):
+    pairs, wrong = random_pairs(64, 40), 48
+
+    def faulty(some, penalties, algorithm, **asked):
+        result = align(some, penalties, algorithm=algorithm, **asked)
+        if algorithm == "auto" and some.pair(0) == pairs.pair(32):
+            result.scores[wrong - 32] += 1
+        return result
+
+    monkeypatch.setattr(oracle, "align", faulty)
+    monkeypatch.setattr(oracle, "PLAIN_SECONDS", -1)
+    monkeypatch.setattr(oracle, "CHUNK_BASES", int(pairs.pattern_offsets[32] + pairs.text_offsets[32]))
+    with pytest.raises(oracle.OracleError, match=r"pair 48: edit costs \d+ by the bit-parallel kernel, not"):
+        oracle.exact_scores(pairs, Edit(), tmp_path, "wrong")
+
+
 def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):
     pairs = random_pairs(130, 40)
     path, _ = oracle.exact_scores(pairs, Edit(), tmp_path, "key")
@@ -269,6 +305,17 @@ def test_failing_pairs_are_judged_again_before_a_tool_is_blamed(tmp_path):
     assert oracle.judge_again(pairs, Edit(), path, [3, 8]) == 2
     with pytest.raises(oracle.OracleError, match=r"pair 9: edit costs \d+ by plain .*kept in .*key-"):
         oracle.judge_again(pairs, Edit(), path, [3, 9])
+
+
+def test_the_second_opinion_is_on_pairs_spread_over_the_batch_and_on_one_at_least(monkeypatch):
+    pairs, compared = random_pairs(200, 20), []
+    scores = align(pairs, Edit(), device="cpu").scores
+    monkeypatch.setattr(oracle, "SAMPLE_CELLS", 1)
+    assert oracle.confirm(pairs, Edit(), scores) == 1
+    monkeypatch.setattr(oracle, "SAMPLE_PAIRS", 20)
+    monkeypatch.setattr(oracle, "_compare", lambda *told: compared.extend(told[-1].tolist()))
+    oracle.confirm(pairs, Edit(), scores)
+    assert len(set(compared)) == 20 and min(compared) < 50 and max(compared) > 150
 
 
 def test_judging_again_stays_within_its_budget_of_cells(tmp_path, monkeypatch):

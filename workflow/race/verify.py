@@ -107,11 +107,12 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, 
     answered = result.status == OK
     judged = answered & (exact_native != NO_SCORE)
     right = judged & (result.scores == exact_native)
-    costs = None
+    costs, unlike = None, False
     if result.cigars is not None:
         costs = cigar_costs(pairs, result, objective.triple)
-        right &= costs == result.scores
-        judged |= answered & (costs != result.scores)
+        unlike = (costs == INVALID) | (costs != result.scores)  # a score can be as negative as INVALID
+        right &= ~unlike
+        judged |= answered & unlike
     verdict = Verdict(len(pairs), int(answered.sum()), int(judged.sum()), int(right.sum()), refused=result.refused())
     if affine is not None and result.cigars is not None:
         alike = affine.triple == objective.triple
@@ -122,14 +123,14 @@ def _judge(pairs, result, objective, exact_native, affine, exact_affine, first, 
         verdict.affine_right = int((affine_judged & valid & (affine_costs == exact_affine)).sum())
     failing = judged & ~right
     if not exact:
-        failing &= (result.scores < exact_native) | (False if costs is None else costs != result.scores)
+        failing &= (result.scores < exact_native) | unlike
     for i in np.flatnonzero(failing)[:room].tolist():
         verdict.failing.append([first + i, _why(i, result, exact_native, costs, exact)])
     return verdict
 
 
 def _why(i, result, known, costs, exact):
-    if (exact and result.scores[i] != known[i] != NO_SCORE) or result.scores[i] < known[i]:
+    if known[i] != NO_SCORE and (result.scores[i] < known[i] or (exact and result.scores[i] != known[i])):
         return f"score {int(result.scores[i])}, exact {int(known[i])}"
     if costs[i] == INVALID:
         return "its CIGAR does not fit the sequences"
