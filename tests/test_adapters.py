@@ -25,6 +25,7 @@ from workflow.aligners import (
 from workflow.aligners import parasail as parasail_adapter
 from workflow.aligners import wfa2lib as wfa2lib_adapter
 from workflow.aligners._native import NativeAdapter
+from workflow.aligners.wavebench import HEURISTICS
 
 PENALTIES = [Edit(), Affine(4, 6, 2), Affine(2, 3, 1)]
 ALL_JOBS = {(scope, metric) for scope in ("score", "cigar") for metric in ("edit", "affine")}
@@ -248,6 +249,39 @@ def test_a_pool_aligns_with_the_threads_it_is_given(monkeypatch):
     assert told == [(1, aligners.WORKING_MEMORY_BYTES), (3, 3 * aligners.WORKING_MEMORY_BYTES)]
 
 
+def test_our_rows_are_of_the_algorithm_and_the_heuristic_that_they_name(monkeypatch):
+    told = []
+    monkeypatch.setattr(wfa_kernels, "align", lambda *pairs, **how: told.append((how["algorithm"], how["heuristic"])))
+    own = {f"wavebench-{name}:cpu": (name, None) for name in ("auto", "wfa", "bits", "bpm", "ond")}
+    own |= {f"wavebench-wfa:{variant}": ("wfa", heuristic) for variant, heuristic in HEURISTICS.items()}
+    for tool, asked in own.items():
+        adapter = aligners.load()[tool]
+        adapter.prepare(BATCH[:2], Job("score", Affine(4, 6, 2)))
+        adapter.run()
+        assert told.pop() == asked and adapter.exact == (asked[1] is None)
+
+
+def test_a_pool_of_rapidfuzz_has_the_threads_it_is_given():
+    adapter, told = installed("rapidfuzz:pool"), []
+    adapter.prepare(BATCH[:2], Job("score", Edit()))
+    adapter._align = lambda *pairs, scorer, workers: told.append(workers)
+    adapter.run()
+    assert told == [3]
+
+
+def test_a_native_peer_is_opened_as_the_variant_of_its_row(monkeypatch):
+    tools = [tool for tool in TOOLS if is_native(tool) and ":" in tool]
+    adapters, opened = [installed(tool) for tool in tools], []
+
+    def functions(library, part):
+        return lambda job: opened.append((job._obj.variant, job._obj.memory_bytes)) or 1, None, lambda peer: None
+
+    monkeypatch.setattr(_native, "_functions", functions)
+    for adapter in adapters:
+        adapter.prepare(BATCH[:2], Job("score", Affine(4, 6, 2)))
+    assert opened == [(tool.partition(":")[2].encode(), aligners.WORKING_MEMORY_BYTES) for tool in tools]
+
+
 def _raise(error):
     def raiser(*arguments):
         raise error
@@ -308,6 +342,14 @@ class TestParasail:
         matrix = parasail.matrix_create("ACGT", 0, -3)
         wrong = -parasail.nw_striped_16(pattern, text, 2, 2, matrix).score
         assert wrong != naive.affine_score(pattern, text, 3, 0, 2), "the fault is mended: drop the refusal"
+
+    @pytest.mark.parametrize(("scope", "kernel"), [("score", "nw"), ("cigar", "nw_trace")])
+    def test_a_binding_calls_the_layout_of_its_row(self, scope, kernel):
+        for layout in ("striped", "scan", "diag"):
+            adapter = installed(f"parasail:{layout}")
+            adapter.prepare(PairBatch.from_strings(["ACGT"], ["ACT"]), Job(scope, Affine(4, 6, 2)))
+            called = adapter._inputs[0][3].__name__, adapter._wide.__name__
+            assert called == (f"{kernel}_{layout}_16", f"{kernel}_{layout}_32")
 
     @pytest.mark.parametrize("tool", PARASAIL)
     @pytest.mark.parametrize("penalties", [Affine(3, 0, 2), Affine(4, 0, 1)], ids=str)

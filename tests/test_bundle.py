@@ -68,6 +68,17 @@ def test_a_bundle_carries_the_samples_and_the_profiles_of_its_hosts(results, cap
     assert not list(results.glob("*.part"))
 
 
+def test_a_bundle_carries_the_newer_of_two_profiles_also_where_its_host_has_no_race(results):
+    shutil.rmtree(results / "samples")
+    older = results / f"recorded/{HOST}/profile/kernels.json"
+    older.write_text("older")
+    assert bundle.export(results / "samples", results / "b.zip", results / "profile", results / "recorded") == (0, 2)
+    with zipfile.ZipFile(results / "b.zip") as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert set(found) == {f"{HOST}/profile/kernels.json", f"{HOST}/profile/timeline.json"}
+    assert found[f"{HOST}/profile/kernels.json"] == (results / f"profile/{HOST}/kernels.json").read_bytes()
+
+
 def test_an_import_says_how_many_files_it_replaced(results, capsys):
     bundle.export(results / "samples", results / "b.zip", results / "profile", results / "none")
     command = ["import", str(results / "b.zip"), "--recorded", str(results / "there")]

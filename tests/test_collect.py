@@ -68,6 +68,23 @@ def test_what_twins_and_canary_say_of_a_race_is_collected(tmp_path, valid, low, 
     assert told == [{valid}, {even}, {0.3}]
 
 
+def test_a_cell_has_the_median_of_its_rounds_with_its_interval_and_what_its_first_row_tells(tmp_path):
+    rows = race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, rounds=7)
+    rows = [row | {"value_s": row["round"] ** 2, "failing_pairs": None} for row in rows]
+    rows[0]["failing_pairs"] = '[[3, "why"]]'
+    samples.write(tmp_path / "kick/here/thesis_tab1/uniform_150_e5.parquet", rows, {"valid": True})
+    (cell,) = collect(tmp_path, tmp_path / "none").to_dict("records")
+    assert [cell[name] for name in ("rounds", "ci_low_s", "median_s", "ci_high_s")] == [7, 1, 16, 49]
+    assert cell["failing_pairs"] == '[[3, "why"]]'
+
+
+@pytest.mark.parametrize(("rerun", "told"), [(True, ""), (False, ", no time to race once more")])
+def test_uneven_twins_are_named_and_even_ones_are_not(tmp_path, rerun, told):
+    twins = {name: {"ratio": 1.08, "low": 1.0, "high": 1.1, "even": name == "b"} for name in "ab"}
+    write_race(tmp_path, "thesis_tab1", valid=False, twins=twins, rerun=rerun, procedure=provenance.PROCEDURE, seed=1)
+    assert set(collect(tmp_path, tmp_path / "none")["race_note"]) == {f"twins uneven (a: ratio 1.080){told}"}
+
+
 def test_the_cell_of_most_pairs_is_the_main_one(tmp_path):
     seconds = {("edlib", "", 1): 1.0, ("edlib", "", 2): 1.0}
     rows = [row for n in (250, 1000) for row in race_rows("nanopore", seconds, pairs=n)]
@@ -240,6 +257,12 @@ def test_the_ledger_has_a_line_for_each_kind_of_memory_and_none_for_a_further_ti
     assert found["quantity"].str.removeprefix("time_end_to_end_").tolist() == ["pageable", "pinned", "packed"]
     assert found["broken"].tolist() == [True, False, False]
     assert found["failing_pairs"].iloc[0] == failing
+
+
+def test_the_ledger_has_a_line_for_each_number_of_threads(tmp_path):
+    rows = race_rows("uniform_150_e5", {("edlib", "", threads): 1.0 for threads in (1, 4)})
+    samples.write(tmp_path / "r.parquet", rows, {})
+    assert ledger([tmp_path / "r.parquet"])["threads"].tolist() == [1, 4]
 
 
 def test_data_sets_of_the_same_content_are_races_of_their_own(tmp_path):

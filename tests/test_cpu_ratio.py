@@ -11,7 +11,7 @@ from tests.tables import cells, markdown_rows, read_csv
 from tests.test_figures import check_text, words
 from workflow.race import samples
 from workflow.race.provenance import PROCEDURE
-from workflow.scripts import cpu_races, cpu_ratios
+from workflow.scripts import cpu_races, cpu_ratios, ratios
 from workflow.scripts.figures import cpu_ratio as figure
 from workflow.scripts.tables import cpu_ratio as table
 
@@ -151,6 +151,32 @@ def test_what_is_no_peer_is_left_out(race, draw_up):
     assert told in Path(f"{out}.md").read_text()
 
 
+def test_an_easier_problem_is_told_by_a_tools_objective_or_by_its_answers(race, draw_up):
+    def faster(tool, **told):
+        return race_rows("uniform_150_e5", {tool: 0.1}, experiment="thesis_tab8", scope="score", **told)
+
+    peer = faster(("ksw2", "", 1), recall_affine=1.0)
+    lucky = faster(("edlib-native", "", 1), recall_affine=1.0)
+    users_own = [row | {"tool": "mine", "variant": ""} for row in faster(("parasail", "diag", 1), recall_affine=0.7)]
+    unverified = faster(("wfa2-lib", "biwfa", 1), recall_native=None, verified=0)
+    out = draw_up([affine(race, "uniform_150_e5", more=[*peer, *lucky, *users_own, *unverified])])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="affine", scope="score")
+    assert (row["peer"], row["peers_compared"]) == ("ksw2", "3")
+
+
+def test_races_of_several_files_are_shown_once_the_newest_and_at_the_penalties_asked(race, tmp_path):
+    def shown(*files):
+        return [(one.rows[0]["time_utc"], one.rows[0]["penalties"]) for one in ratios.shown(ratios.read(files))]
+
+    older, newer = (affine(race, "uniform_150_e5", time_utc=f"2026-01-0{day}") for day in (2, 3))
+    other = affine(race, "uniform_150_e5", penalties="2,3,1", time_utc="2026-01-04")
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(older.read_bytes())
+    assert len(ratios.read([older, copy])) == 1 and shown(older, copy) == [("2026-01-02", "4,6,2")]
+    assert shown(older, newer, other) == shown(other, newer, older) == [("2026-01-03", "4,6,2")]
+    assert shown(other) == []
+
+
 def test_the_fastest_peer_is_of_the_least_time_a_cell_however_few_pairs_another_ran(race, draw_up):
     few = [row | {"pairs": 100, "cells": row["cells"] / 200} for row in race_rows(
         "uniform_150_e5", {OURS: 1.0, ("parasail", "scan", 1): 0.5}, experiment="thesis_tab8", scope="score",
@@ -165,6 +191,10 @@ def test_a_faster_kernel_of_ours_is_told(race, draw_up):
     out = draw_up([race("uniform_150_e5", seconds)])
     (row,) = cells(out, dataset="uniform_150_e5", metric="edit", scope="score")
     assert row["faster_own"] == "wavebench-ond:cpu" and float(row["faster_own_ratio"]) == pytest.approx(2, rel=0.1)
+    wrong = race_rows("uniform_150_e5", {("wavebench-wfa", "cpu", 1): 0.1}, scope="score", recall_native=0.9)
+    draw_up([race("uniform_150_e5", seconds, more=wrong)])
+    (row,) = cells(out, dataset="uniform_150_e5", metric="edit", scope="score")
+    assert row["faster_own"] == "wavebench-ond:cpu", "of those that were right"
     notes = [row["note"] for row in read_csv(f"{out}.tidy.csv") if row["quantity"] == "ratio_vs_best_native_peer"]
     assert any(note.startswith("RapidFuzz; wavebench O(ND) (CPU) ") for note in notes)
 

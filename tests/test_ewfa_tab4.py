@@ -6,6 +6,8 @@ import pytest
 
 from tests.synthetic import measurement
 from tests.tables import ROOT, draw_up, markdown_rows, read_csv, refuse_absent_files
+from workflow.scripts import table_build
+from workflow.scripts.table import Cell, Column
 from workflow.scripts.table_output import TIDY_COLUMNS
 
 H200 = {"tool": "wavebench-edit", "experiment": "ewfa_tab4", "host": "h200-16c", "source": "recorded", "lane": "lite",
@@ -52,6 +54,8 @@ def test_wrong_answers_and_uneven_races_are_never_the_least(make):
     assert [line[3] for line in markdown_rows(out) if line[1] in ("32", "64") and "h200" in line[0]] == [
         "~~0.0200 s ±10 %~~ · 1M of 10M pairs · **recall 90 %, short call**", "**0.600 s ±10 %** · 1M of 10M pairs"
     ]  # fmt: skip
+    page = Path(f"{out}.html").read_text()
+    assert '<s>0.0200 s ±10 %</s><small>1M of 10M pairs</small><small class="mark">recall 90 %, short call<' in page
     out = make(*timed(32, 0.001, 0.002, race_valid=False))
     assert not [row for row in read_csv(f"{out}.csv") if row["least_time"] == "true"]
 
@@ -66,6 +70,17 @@ def test_what_is_missing_says_why(make):
     assert line[2] == "*not timed*" and line[3].startswith("**0.500 s")
     assert line[4:] == ["*not recorded*"] * 4
     assert all(cell for line in markdown_rows(out) for cell in line)
+
+
+def test_another_time_of_a_run_is_of_the_quantity_asked_and_beside_no_floor():
+    copies, kernel = (
+        measurement(quantity=name, median_s=seconds) for name, seconds in (("time_copies", 9.0), ("time_kernel", 0.25))
+    )
+    column = Column("", "", "", "uniform_150_e5", 40_000)
+    whole = Cell(column, 20_000, time_s=1.0, floor_s=0.5, record=measurement(), others=[copies, kernel])
+    found = table_build.other_time(whole, "time_kernel", "")
+    assert (found.time_s, found.record["quantity"], found.floor_s) == (0.5, "time_kernel", None)
+    assert table_build.other_time(whole, "time_h2d", "why").short == "not timed"
 
 
 def test_the_tidy_file_has_every_quantity_of_the_pairs_that_ran(make):

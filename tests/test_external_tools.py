@@ -166,14 +166,18 @@ class TestExternal:
 
     def test_refused_pairs(self, entry):
         adapter = entry(alphabet="ACGT", max_length_bp=4)
-        batch = PairBatch.from_strings([b"ACGT", b"ACGN", b"ACGTA"], [b"ACGT"] * 3)
-        assert answer(adapter, batch, "score", GAPS_WIN).status.tolist() == [OK, UNSUPPORTED, OVER_LIMIT]
+        for sides in ([b"ACGT", b"ACGN", b"ACGTA"], [b"ACGT"] * 3), ([b"ACGT"] * 3, [b"ACGT", b"ACGN", b"ACGTA"]):
+            result = answer(adapter, PairBatch.from_strings(*sides), "score", GAPS_WIN)
+            assert result.status.tolist() == [OK, UNSUPPORTED, OVER_LIMIT]
         assert answer(entry(), PairBatch.from_strings([b"A\nC"], [b"A"]), "score", GAPS_WIN).status[0] == UNSUPPORTED
 
     def test_own_timer(self, entry):
         adapter = entry(time_from={"regex": "Aligned in ([0-9.]+)", "unit": "ms"})
         answer(adapter, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
         assert adapter.own_seconds() == pytest.approx(0.0025)
+        for timer, seconds in (({"unit": "us"}, 2.5e-6), ({"unit": "s"}, 2.5), ({}, 2.5)):
+            adapter.settings["time_from"] = {"regex": "Aligned in ([0-9.]+)", **timer}
+            assert adapter.own_seconds() == pytest.approx(seconds)
         several = entry(time_from={"regex": "([0-9.]+) ms", "unit": "ms"})
         answer(several, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
         assert several.own_seconds() == pytest.approx(0.0025), "the last one"
@@ -221,6 +225,14 @@ class TestExternal:
         adapter = entry(command=entry.program + " -i {input} -g 1,1,1 --unused {output}")
         with pytest.raises(external.ExternalToolError, match="no output file"):
             judge_external(adapter)
+
+    def test_answers_of_the_last_run_are_not_those_of_one_that_writes_no_file(self, entry):
+        adapter = entry()
+        answer(adapter, PairBatch.from_strings([b"A"], [b"A"]), "score", GAPS_WIN)
+        adapter._command = [sys.executable, "-c", ""]
+        adapter.run()
+        with pytest.raises(external.ExternalToolError, match="no output file"):
+            adapter.outputs()
 
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
     def test_program_dies_with_its_killed_worker(self, entry, tmp_path):
@@ -284,6 +296,18 @@ class TestExternal:
         adapter = entry("-n {threads}", device="cuda", quantity="time_end_to_end_pageable", threads=4)
         adapter.ask([(b"A", b"A")], Job("score", GAPS_WIN))
         assert adapter._command[-2:] == ["-n", "4"]
+        assert (adapter.device, adapter.quantity) == ("cuda", "time_end_to_end_pageable")
+
+    @pytest.mark.parametrize("exact", [True, False])
+    def test_a_program_claims_exactness_where_its_entry_does(self, entry, exact):
+        assert entry(exact=exact).exact is exact and entry().exact
+
+    def test_a_program_is_told_the_penalties_that_it_optimises(self, entry):
+        told = "{mismatch} {gap_open} {gap_extend} {gap_first}"
+        for metric, penalties in (("affine", ["4", "6", "2", "8"]), ("edit", ["1", "0", "1", "1"])):
+            adapter = entry(told, metrics=[metric])
+            adapter.ask([(b"A", b"A")], Job("cigar", Affine(4, 6, 2)))
+            assert adapter._command[-4:] == penalties
 
     def test_two_entries_of_one_name(self, entry, tmp_path):
         adapter = entry()

@@ -50,6 +50,15 @@ def test_ratios_are_taken_round_by_round(tmp_path):
     assert (speedup.median, speedup.low, speedup.high, speedup.rounds) == (3.0, 3.0, 3.0, 6)
 
 
+def test_times_of_the_same_round_are_compared_in_whatever_order_they_lie(tmp_path):
+    rows = race_rows("nanopore", {("wavebench-wfa", "cpu", 2): 1, ("edlib", "", 2): 1}, rounds=6)
+    seconds = {"wavebench-wfa": 1.0, "edlib": 3.0}
+    rows = [row | {"value_s": seconds[row["tool"]] * row["round"]} for row in rows]
+    samples.write(tmp_path / "r.parquet", rows[:6] + rows[:7:-1], {})
+    (speedup,) = ratios.speedups(ratios.read([tmp_path / "r.parquet"])[0], "wavebench-wfa:cpu", "cigar", 2)
+    assert (speedup.low, speedup.high, speedup.rounds) == (3.0, 3.0, 4)
+
+
 def test_a_slow_tool_is_compared_on_the_pairs_it_ran(tmp_path):
     seconds = {(1000, "wavebench-wfa", "cpu"): 8.0, (250, "wavebench-wfa", "cpu"): 1.0, (250, "edlib", ""): 4.0}
     rows = []

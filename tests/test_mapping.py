@@ -8,8 +8,10 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -226,6 +228,31 @@ def test_pairs_are_the_slices_the_reads_came_from(truth):
     assert 10 * 80 <= counts.clipped_bases <= 10 * 120
     assert counts.mismatches >= 40
     assert [pair for pair in found if pair in exact] != [pair for pair in slices if pair in found]  # shuffled
+
+
+def test_letters_of_a_hit_are_counted_by_what_became_of_them():
+    read, contig = (np.frombuffer(letters, np.uint8) for letters in (b"CCARKBCC", b"GGACNTTGG"))
+    hit = SimpleNamespace(q_st=2, q_en=6, r_st=2, r_en=7, strand=-1, NM=6, cigar=[[1, 0], [2, 1], [3, 2], [1, 0]])
+    counts, patterns, texts = mapping.Counts(), [], []
+    mapping._add_pair(read, contig, hit, counts, patterns, texts)
+    assert (patterns, texts) == ([b"ACNTT"], [b"VMYT"])
+    told = asdict(counts)
+    assert {name: number for name, number in told.items() if number} == {
+        "mismatches": 1, "insertions": 2, "deletions": 3, "clipped_bases": 4, "reverse_strand": 1,
+        "pairs_with_non_acgt": 1,
+    }  # fmt: skip
+    plain = SimpleNamespace(**vars(hit) | {"strand": 1, "q_st": 0, "q_en": 2})
+    mapping._add_pair(read, contig, plain, counts, patterns, texts)
+    assert counts.pairs_with_non_acgt == 2, "of either side"
+
+
+def test_a_read_has_its_first_primary_hit_and_the_others_are_counted():
+    hits = [SimpleNamespace(is_primary=primary, name=name) for name, primary in zip("sabc", (0, 1, 1, 1), strict=True)]
+    counts = mapping.Counts()
+    assert mapping._primary(hits, counts).name == "a"
+    assert (counts.mapped, counts.secondary_dropped, counts.supplementary_dropped, counts.unmapped) == (1, 1, 2, 0)
+    assert mapping._primary(hits[:1], counts) is None
+    assert (counts.mapped, counts.secondary_dropped, counts.unmapped) == (1, 2, 1)
 
 
 @needs_mappy

@@ -15,7 +15,7 @@ from tests.judging import answer, check
 from wfa_kernels import Affine, Edit, PairBatch
 from wfa_kernels.result import OUT_OF_MEMORY
 from workflow import aligners, peers
-from workflow.aligners import Job, ToolMissing, _native, ksw2
+from workflow.aligners import Job, ToolMissing, _native, ksw2, parasail_native, seqan
 from workflow.peers import build
 
 LAYOUTS = ("striped", "scan", "diag")
@@ -211,10 +211,18 @@ class TestKsw2:
             check(adapter, batch, answer(adapter, batch, scope, penalties), scope, penalties)
 
     def test_a_trace_over_the_memory_bound_is_refused(self, native, monkeypatch):
-        monkeypatch.setattr(ksw2, "WORKING_MEMORY_BYTES", 2**12)
+        monkeypatch.setattr(ksw2, "WORKING_MEMORY_BYTES", 400 * 400)  # a byte a cell, and some more
         result = answer(native("ksw2"), mutated_batch(2, 400), "cigar", USUAL)
         assert result.status.tolist() == [OUT_OF_MEMORY] * 2
         assert answer(native("ksw2"), mutated_batch(2, 400), "score", USUAL).refused() == {}
+
+
+@pytest.mark.parametrize(("scope", "refused"), [("cigar", [False, True]), ("score", [False, False])])
+def test_a_trace_of_a_byte_a_cell_is_within_the_memory_bound_or_refused(monkeypatch, scope, refused):
+    lengths, job = (np.array([100, 100]), np.array([100, 101])), Job(scope, USUAL)
+    for tool, module in (("seqan", seqan), ("parasail-native:diag", parasail_native)):
+        monkeypatch.setattr(module, "WORKING_MEMORY_BYTES", 100 * 100)
+        assert aligners.load()[tool].too_large(*lengths, job).tolist() == refused
 
 
 def test_answers_are_freed_before_the_next_run(native):

@@ -17,10 +17,11 @@ from tests.synthetic_pairs import random_pairs
 from workflow.aligners import Adapter
 from workflow.race import canary, engine, host, planning, provenance, team
 from workflow.race.__main__ import main
-from workflow.race.cells import Key, round_order, subset_sizes
+from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes
 from workflow.race.lock import LockError, host_lock
 from workflow.race.prepared import SHARED, Prepared, held_bytes, shared_bytes
 from workflow.race.stopwatch import Stopwatch
+from workflow.race.worker import OUT_OF_MEMORY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -119,6 +120,27 @@ def test_a_canary_drifts_by_the_medians_of_its_last_and_first_third():
 )
 def test_a_process_that_ends_says_why(code, status, reason):
     assert team._cause(code) == (status, reason)
+
+
+@pytest.mark.parametrize(("device", "processes", "bytes_"), [("cpu", 1, "700"), ("cpu", 4, "175"), ("cuda", 1, "0")])
+def test_the_processes_of_a_tool_share_its_part_of_the_memory(monkeypatch, device, processes, bytes_):
+    started = []
+    monkeypatch.setattr(team.psutil, "virtual_memory", lambda: SimpleNamespace(total=1000))
+    monkeypatch.setattr(team.subprocess, "Popen", lambda command, **_: started.append(command))
+    worker = team.Worker(device, processes)
+    worker.pipe.close()
+    worker.scratch.cleanup()
+    assert started[0][-3:] == [bytes_, str(processes), "1"]
+
+
+@pytest.mark.parametrize(("said", "status"), [(OUT_OF_MEMORY, "out_of_memory"), ("ValueError: bad", "crashed")])
+def test_a_tool_that_fails_for_memory_is_told_from_one_that_crashes(said, status):
+    worker = object.__new__(team.Worker)
+    worker.pipe = SimpleNamespace(send=lambda asked: None, poll=lambda s: True, recv=lambda: ("failed", said))
+    worker.stop = lambda: 0
+    with pytest.raises(team.WorkerFailed) as failure:
+        worker.ask(1, "run")
+    assert (failure.value.status, failure.value.reason) == (status, said)
 
 
 def test_a_commit_is_dirty_where_tracked_files_differ(tmp_path, monkeypatch):
@@ -248,3 +270,26 @@ def test_held_bytes_grow_with_bases_and_pairs():
     assert shared_bytes(greedy, more, 20) == 0
     sparing.shared_bytes_a_base = 1
     assert shared_bytes(sparing, few, 10) == held_bytes(sparing, few, 10) > 0
+
+
+def test_a_plan_is_what_the_lane_leaves_of_the_experiment(monkeypatch):
+    monkeypatch.setattr(planning, "usable_cores", lambda: 1)
+    experiment = {"id": "e", "penalties": "edit", "scopes": ["score", "cigar"], "threads": [1, "all"],
+                  "datasets": ["d"], "tools": ["a", "b", "c"], "twin": "a"}  # fmt: skip
+    lane = {"name": "l", "rounds": {"min": 5, "max": 9}, "round_seconds": 1, "race_seconds": 2, "timeout_seconds": 3}
+    plan = planning.plan_of(experiment, lane, "path")
+    assert (plan.scopes, plan.threads, plan.tools) == (("score", "cigar"), (1,), ("a", "b", "c"))
+    assert (plan.min_rounds, plan.max_rounds, plan.slices_s) == (5, 9, {"cpu": 1, "cuda": 1})
+    assert (plan.race_seconds, plan.timeout_seconds) == (2, 3)
+    narrow = {"gpu_round_seconds": 4, "narrow": {"e": {"scopes": ["cigar"], "without": ["a", "c"]}}}
+    plan = planning.plan_of(experiment, lane | narrow, "path")
+    assert (plan.scopes, plan.tools, plan.slices_s) == (("cigar",), ("b", "a"), {"cpu": 1, "cuda": 4}), "the twin stays"
+
+
+def test_the_reference_runs_on_the_subsets_of_its_block_at_their_threads():
+    plan = SimpleNamespace(twin="ours", scopes=("score", "cigar"), threads=(1, 4))
+    cells = [("ours", "score", 1, 64), ("ours", "score", 4, 64), ("ours", "cigar", 1, 16), ("slow", "score", 4, 4),
+             ("even", "score", 1, 64), ("on-gpu", "score", 1, 256)]  # fmt: skip
+    records = {Key(*cell): Record() for cell in cells}
+    records[Key("dead", "score", 1, 1)] = Record(status="timeout")
+    assert reference_keys(records, plan, {"ours", "slow", "even", "dead"}) == [Key("ours", "score", 4, 4)]

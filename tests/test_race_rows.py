@@ -7,6 +7,7 @@ import pytest
 from wfa_kernels import Affine, Edit, PairBatch
 from workflow.race import engine
 from workflow.race.cells import Key, Record
+from workflow.race.data_card import data_card
 from workflow.race.verify import Verdict
 
 PAIRS = PairBatch.from_strings(
@@ -47,6 +48,19 @@ def test_a_row_tells_the_verdict_on_its_answers():
     assert told == [8, 0.9, 0.75, 0.25]
 
 
+def test_a_row_tells_what_its_runs_were_seen_to_take():
+    seen = {"output_hash": "of answers", "jit_s": 0.5, "jit_compiled": True, "base_rss_bytes": 1, "peak_rss_bytes": 2}
+    beyond = {"peak_memory": {"peak_device_bytes": 3}, "counts": {"rescued": 4}}
+    (row,) = rows({Key("some", "cigar", 1, 3): Record(times=[1.0], **seen, **beyond)})
+    assert {name: row[name] for name in seen} == seen
+    assert (row["peak_device_bytes"], row["rescued"]) == (3, 4)
+
+
+def test_a_cell_that_failed_in_a_later_round_has_no_time():
+    (row,) = rows({Key("some", "cigar", 1, 3): Record(times=[1.0, 2.0], status="timeout", reason="why")})
+    assert [row[name] for name in ("status", "reason", "round", "value_s")] == ["timeout", "why", 0, None]
+
+
 def test_further_times_of_a_run_have_rows_of_their_own():
     record = Record(times=[3.0, 4.0], further={"time_kernel": [1.0, 2.0]}, verdict=Verdict(failing=[[0, "why"]]))
     found = rows({Key("some", "cigar", 1, 3): record})
@@ -76,3 +90,10 @@ def test_all_rows_tell_the_data_set_and_the_costs(penalties, metric, told):
     bare = PairBatch.from_strings(["A" * 2, "A" * 5], ["C"] * 2)
     found = engine._context(conductor(penalties), "some", bare, "", "host", "key")
     assert (found["length_bp"], found["error"]) == (4, None), "the mean of the patterns' lengths"
+
+
+def test_a_data_set_is_told_by_its_lengths_and_cells():
+    told = data_card(PAIRS)
+    lengths = {side: [told[f"{side}_{what}_bp"] for what in ("min", "mean", "max")] for side in ("pattern", "text")}
+    assert lengths == {"pattern": [2, 3, 4], "text": [5, 23 / 3, 11]}
+    assert (told["pairs"], told["cells"], told["model"], told["realised"]) == (3, 2 * 5 + 3 * 7 + 4 * 11, "uniform", {})

@@ -14,6 +14,15 @@ def test_median_interval_is_of_order_statistics():
     assert statistics.order_statistic_ranks(12) == (2, 9)
 
 
+def test_the_ranks_are_the_narrowest_of_95_percent():
+    def covered(n, low, high):
+        return sum(math.comb(n, under) for under in range(low + 1, high + 1)) / 2**n
+
+    for n in range(6, 60):
+        low, high = statistics.order_statistic_ranks(n)
+        assert low + high == n - 1 and covered(n, low, high) >= 0.95 > covered(n, low + 1, high - 1)
+
+
 def test_interval_covers_the_median_as_often_as_it_says():
     rng = np.random.default_rng(3)
     draws = rng.exponential(size=(4000, 9))
@@ -53,6 +62,12 @@ def test_twin_verdict_gives_the_ratio_and_the_interval_of_its_logarithm(deviatio
 @pytest.mark.parametrize(("ratio", "even"), [(0.969, False), (0.971, True), (1.029, True), (1.031, False)])
 def test_a_twin_is_uneven_from_the_tolerance_on(ratio, even):
     assert statistics.twin_verdict(np.full(8, 2.0), np.full(8, 2 * ratio))["even"] is even
+
+
+def test_a_twin_is_judged_by_the_medians_of_its_rounds():
+    times, twin = np.array([1.0] * 7 + [100]), np.array([1.02] * 7 + [104])
+    found = statistics.twin_verdict(times, twin)
+    assert found["low"] > 1 and found["even"]
 
 
 def test_a_twin_is_even_whose_interval_holds_1_however_far_its_medians():

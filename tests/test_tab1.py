@@ -111,6 +111,13 @@ def test_external_rows_of_gap_affine_programs_tell_what_was_extrapolated(make):
     assert not cells(make("thesis_tab9", [], peers=peers), source="external")
 
 
+def test_an_external_figure_of_another_metric_is_not_shown(make, tmp_path):
+    peer = yaml.safe_load((ROOT / "config/peers/adept_h200.yaml").read_text())
+    for metric, shown in (("affine", True), ("edit", False)):
+        (tmp_path / "peer.yaml").write_text(yaml.safe_dump(peer | {"metric": metric}))
+        assert bool(cells(make("thesis_tab8", [], peers=[tmp_path / "peer.yaml"]), source="external")) == shown
+
+
 def test_a_program_with_external_figures_that_no_race_has_has_no_line_of_a_host(make):
     out = make("thesis_tab1", [measurement(gpu="Some GPU")], peers=[PEER])
     theirs = [cell for cell in cells(out, scope="cigar") if cell["row"].startswith("eWFA-GPU")]
@@ -164,6 +171,8 @@ def test_packed_input_stands_beside_its_own_bytes_on_the_wire(make, tmp_path, by
     card = {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 25.0}}}
     samples.write(tmp_path / "r.parquet", race_rows("uniform_150_e5", {("edlib", "", 1): 1.0}, host="h200"), card)
     text = Path(f"{make('thesis_tab1', [ours], races=[tmp_path / 'r.parquet'])}.md").read_text()
+    tidy = {r["quantity"]: r["value"] for r in read_csv(tmp_path / "out/thesis_tab1.tidy.csv") if r["unit"] == "bytes"}
+    assert [tidy.get(name) for name in ("bytes_in", "bytes_out")] == [n and str(n) for n in (bytes_in, bytes_out)]
     (row,) = [line for line in text.splitlines() if thesis_tab1.PACKED_LABEL in line and "| 0.0500 s ±" in line]
     assert row.count("floor") == bool(told) and told in row
     assert ("- Own floor: " in text) == ("(25 GB/s on h200)" in text) == bool(told)
@@ -257,3 +266,6 @@ def test_a_time_of_kernels_alone_is_no_time_from_end_to_end(make):
     assert not cell["time_s"] and cell["status"] == "not end to end: its time kernel alone is known, 0.0100 s"
     tidy = [row for row in read_csv(f"{out}.tidy.csv") if row["variant"] == "fast" and row["value"]]
     assert {row["quantity"] for row in tidy if row["unit"] in ("s", "GCUPS")} == {"time_kernel", "time_first_call"}
+    wrong = measurement(**GPU_RUN | {"quantity": "time_kernel", "median_s": 0.01, "recall_native": 0.9})
+    (cell,) = [cell for cell in cells(make("thesis_tab1", [wrong]), variant="fast", scope="cigar") if cell["lane"]]
+    assert cell["status"].startswith("wrong answers: ")

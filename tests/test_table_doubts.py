@@ -89,6 +89,11 @@ def test_a_hosts_unsteadiness_stands_under_the_table(make, source):
     assert "0 of 1 races invalid" in quiet and "by up to 1.0 %." in quiet and "noisy" not in quiet
 
 
+def test_races_of_two_data_sets_of_the_same_content_are_two(make):
+    rows = [measurement(dataset=f"uniform_{length}_e5") for length in (150, 300)]
+    assert "0 of 2 races invalid" in Path(f"{make('thesis_tab1', rows)}.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("machines", "told"),
     [
@@ -216,5 +221,6 @@ def test_times_at_other_penalties_are_left_out_and_told(make):
     out = make("thesis_tab8", [measurement(**theirs), now], experiment=experiment)
     text = Path(f"{out}.md").read_text()
     assert "Left out: 1 race on h200: at penalties 4,6,2, not penalties 2,3,1" in text and "recorded: h200" not in text
+    assert text.count("Left out: ") == 1
     told = [row for row in read_csv(f"{out}.tidy.csv") if row["tool"] == "ksw2" and row["value"] and row["unit"] == "s"]
     assert {row["penalties"] for row in told if row["source"] != "paper"} == {"2,3,1"}

@@ -326,6 +326,57 @@ def test_files_and_details_tell_the_memory_of_a_gpus_times(make):
     assert alone["quantity"] == "time_end_to_end_pageable"
 
 
+def test_details_tell_what_was_measured_of_a_cell(make):
+    own = {"experiment": "thesis_tab8", "tool": "ksw2", "recall_native": 0.75, "recall_affine": 0.5, "coverage": 0.995}
+    out = make("thesis_tab8", [measurement(**own, ci_low_s=0.4, ci_high_s=0.7), measurement(experiment="thesis_tab8")])
+    head, *rows = [line.strip("| ").split(" | ") for line in Path(f"{out}.md").read_text().splitlines()
+                   if line.startswith("| Block |") or "| uniform_150_e5 |" in line]  # fmt: skip
+    of = {row[1]: dict(zip(head, row, strict=True)) for row in rows}
+    told, whole = of["ksw2"], of["edlib"]
+    assert (told["95 % interval"], told["n of N pairs"]) == ("0.4000 – 0.7000 s", "20000 of 100000000")
+    recalls = [told[name] for name in ("Recall native", "Recall affine", "Coverage")]
+    assert recalls == ["75 %", "50 %", "99.5 %"] and whole["Recall affine"] == "–"
+    assert (told["Marks"], whole["Marks"]) == ("recall 75 %, coverage 99.5 %", "–")
+    assert (told["GCUPS end to end"], whole["GCUPS end to end"]) == ("–", "0.900")
+
+
+def test_files_for_machines_tell_the_doubts_and_recalls_of_a_measurement(make):
+    doubtful = {"stale": True, "race_valid": False, "refused": '{"over_limit": 100}', "coverage": 0.995}
+    affine = {"experiment": "thesis_tab8", "tool": "ksw2", "recall_native": 1.0}
+    rows = [measurement(**affine, **doubtful, recall_affine=0.5), measurement(**affine, dataset="uniform_1000_e5")]
+    out = make("thesis_tab8", rows)
+    of = {row["dataset"]: row for row in cells(out, tool="ksw2", source="here", scope="cigar", status="ok")}
+    names = ("stale", "race_valid", "refused", "recall_affine")
+    assert [of["uniform_150_e5"][name] for name in names] == ["true", "false", '{"over_limit": 100}', "0.5"]
+    assert [of["uniform_1000_e5"][name] for name in names] == ["false", "true", "{}", ""]
+    tidy = [row for row in read_csv(f"{out}.tidy.csv") if row["quantity"] == "recall_affine" and row["tool"] == "ksw2"]
+    assert [row["value"] for row in tidy if row["source"] == "here"] == ["0.5"]
+    (edlib,) = cells(out, source="paper", row="Edlib (edit distance)", dataset="uniform_150_e5", scope="cigar")
+    assert edlib["recall_affine"] == "0.696"
+
+
+def test_a_papers_value_stands_once_in_files_for_machines_where_two_data_sets_share_its_column(make, tmp_path):
+    stand_in = measurement(experiment="thesis_tab9", dataset="nanopore", dataset_model="nanopore")
+    out = make("thesis_tab9", [stand_in], real_data=lambda_reads(tmp_path), unmapped="no mappy")
+    wfa = cells(out, source="paper", row="WFA (WFA2-lib)")
+    assert len({row["dataset"] for row in cells(out, source="here")} & {"nanopore", "real_lambda"}) == 2
+    assert [row["time_s"] for row in wfa if row["dataset"] == "nanopore"] == ["17350"]
+
+
+def test_recall_of_scores_is_not_shown_as_that_of_cigars(make):
+    own = {"experiment": "thesis_tab8", "tool": "ksw2", "pairs": 1000}
+    text = Path(f"{make('thesis_tab8', [measurement(**own, recall_affine=None)])}.md").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith("| KSW2 | this host") and "1K of" in line]
+    assert "R 100 %" not in line
+
+
+def test_a_host_has_a_gpu_that_races_of_another_experiment_tell_of(make):
+    other = measurement(experiment="thesis_tab8", gpu="Some GPU")
+    (cell,) = cells(make("thesis_tab1", [measurement(), other]), source="here", dataset="uniform_150_e2",
+                    row="wavebench, fast design (GPU)", scope="cigar")  # fmt: skip
+    assert cell["status"].startswith("no sample yet")
+
+
 def test_a_time_of_pairs_shorter_than_the_others_is_scaled_by_their_cells(make):
     part = measurement(pairs=20_000, cells=20_000 * 22_500.0, data_cells=50_000 * 90_000.0, median_s=0.5)
     (cell,) = [r for r in cells(make("thesis_tab1", [part]), source="here", tool="edlib") if r["status"] == "ok"]

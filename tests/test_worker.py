@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.synthetic_pairs import random_pairs
-from wfa_kernels import Edit, PairBatch
+from wfa_kernels import Affine, Edit, PairBatch
 from workflow.aligners import Adapter, Job
 from workflow.race import kernel_cache, worker
 
@@ -104,6 +104,46 @@ def test_a_run_that_each_shards_own_clock_told_as_0_is_one_of_0(monkeypatch):
     assert team.run("cell", 2, barrier_s=0) == 0
     spans[0] = (10.25, 10.75)
     assert team.run("cell", 2, barrier_s=0) == 0.75
+
+
+def test_a_shard_begins_at_the_common_start_and_no_sooner(monkeypatch):
+    shard, clock, began = worker.Shard(1, 0), iter(range(100)), []
+    monkeypatch.setattr(worker.time, "monotonic", lambda: next(clock))
+    shard.cells["cell"] = 0, SimpleNamespace(run=lambda: began.append(next(clock)))
+    shard.run("cell", 5)
+    assert began == [6]
+
+
+def test_the_peak_of_a_team_is_of_all_its_processes(monkeypatch):
+    team = worker.Team(2, 1)
+    for peaks, told in (([5, 7], 12), ([5, None], None)):
+        monkeypatch.setattr(team, "everyone", lambda method, reset, peaks=peaks: peaks)
+        assert team.peak_rss_bytes(False) == told
+
+
+def test_a_shard_that_runs_out_of_memory_is_told_from_one_that_fails(monkeypatch):
+    team = worker.Team(2, 1)
+    monkeypatch.setattr(team.own, "release", lambda: None)
+    for answer, error in ((worker.OUT_OF_MEMORY, MemoryError), ("ValueError: bad", RuntimeError)):
+        team.forked = {1: SimpleNamespace(send=lambda asked: None, recv=lambda answer=answer: ("failed", answer))}
+        with pytest.raises(error):
+            team.everyone("release")
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_a_shard_is_judged_by_its_own_pairs_and_by_what_its_tool_claims(tmp_path, monkeypatch, affine):
+    for name in ("native", "affine"):
+        np.save(tmp_path / f"{name}.npy", np.arange(10) + 100 * (name == "affine"))
+    asked, penalties = [], Affine(4, 6, 2)
+    monkeypatch.setattr(worker.verification, "verify", lambda *told: asked.append(told))
+    shard, pairs = worker.Shard(1, 1), random_pairs(10, 20)[3:5]
+    adapter = SimpleNamespace(outputs=lambda: "answers", objective=lambda job: Edit(), exact=False)
+    shard.cells["cell"] = 3, SimpleNamespace(adapter=adapter, job=Job("cigar", penalties), pairs=pairs)
+    shard.verify("cell", tmp_path / "native.npy", tmp_path / "affine.npy" if affine else None)
+    of, answers, objective, native, experiments, exact_affine, first, exact, _ = asked[0]
+    assert (of, answers, objective, first, exact) == (pairs, "answers", Edit(), 3, False)
+    assert native.tolist() == [3, 4] and experiments == (penalties if affine else None)
+    assert exact_affine is None if not affine else exact_affine.tolist() == [103, 104]
 
 
 @pytest.mark.parametrize("own", [None, 7.0])
