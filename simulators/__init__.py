@@ -81,7 +81,9 @@ def _check(model, pairs, seed, length, error, threads):
     if model not in MODELS:
         raise SimulationError(f"unknown model {model!r}: one of {', '.join(MODELS)}")
     for name, value, least in (("pairs", pairs, 1), ("seed", seed, 0), ("threads", threads, 1), ("length", length, 1)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        if value is None and name in ("threads", "length"):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise SimulationError(f"{name} must be an integer >= {least}, not {value!r}")
     if threads is not None and threads > MOST_THREADS:
         raise SimulationError(f"threads must be at most {MOST_THREADS}, not {threads}")
@@ -92,7 +94,7 @@ def _check(model, pairs, seed, length, error, threads):
         raise SimulationError(f"length and error are set by the model {model}; only uniform takes them")
     if model == "uniform" and (length is None or error is None):
         raise SimulationError("uniform needs a length (bp) and an error (a fraction such as 0.05)")
-    if error is not None and not 0 <= error <= 1:
+    if error is not None and (isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1):
         raise SimulationError(f"error must be a fraction from 0 to 1, not {error!r}")
 
 
