@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False, back_together=None, reads=None, apart=1, late=0):  # fmt: skip
+          wide=False, back_together=None, reads=None, apart=1, late=0, early=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -29,7 +29,8 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     windows: trace strips window by window, as if there were no room for a pair's states. wide: a block a pair, whatever
     the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
     FEW_LETTERS, FEW) of the module long_reads. apart: bytes from a letter to the next one, -1 for a view in reverse.
-    late: every how many pieces of letters, 64 each, one is not packed when it is due.
+    late: every how many pieces of letters, 64 each, one is not packed when it is due. early: CUDA streams that do what
+    they are asked for as soon as they may, the others as late; see late_gpu.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back),
     "rescued_at" (batches sent by each time that rows were), "count" (of them, as the result has it), "batches",
     "host_packed", "rates", "answered", "worked_on" (see watched_kernels), "late" (pieces of letters that are packed
@@ -58,6 +59,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "reads": reads,
         "apart": apart,
         "late": late,
+        "early": early,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     return answer_of(__file__, stdin=json.dumps(request))
@@ -73,17 +75,24 @@ def answer_of(program, *arguments, stdin=None):
 
 
 def refuse_what_a_gpu_refuses():
-    """Patch the simulator of this process."""
+    """Patch the simulator of this process. What is in memory at first is neither zeros nor of use, there too."""
     from numba import cuda
 
-    lenient = cuda.device_array
+    lenient, page_locked = cuda.device_array, cuda.pinned_array
 
     def device_array(shape, dtype):
         sizes = shape if type(shape) is tuple else (shape,)
         assert all(type(size) is int and size > 0 for size in sizes), f"cuda.device_array of shape {shape!r}"
-        return lenient(shape, dtype)
+        array = lenient(shape, dtype)
+        array._ary.reshape(-1).view("uint8")[:] = 0xA5
+        return array
 
-    cuda.device_array = device_array
+    def pinned_array(shape, dtype):
+        array = page_locked(shape, dtype)
+        array.reshape(-1).view("uint8")[:] = 0xA5
+        return array
+
+    cuda.device_array, cuda.pinned_array = device_array, pinned_array
 
 
 def force(request):
@@ -187,6 +196,7 @@ def main():
     """Answer one request from stdin on stdout."""
     import numpy as np
 
+    from tests import late_gpu
     from tests.watched_kernels import Watched
     from wfa_kernels import designs, heuristics
     from wfa_kernels.cigar import MISMATCH
@@ -200,10 +210,13 @@ def main():
     request = json.load(sys.stdin)
     pairs = PairBatch.from_strings(*([bytes.fromhex(s) for s in request[key]] for key in ("patterns", "texts")))
     pairs = spread(pairs, request["apart"])
+    pinned._PIECE = 8  # words: letters are packed in several pieces
     bring = {"pinned": pinned.pin, "packed": pinned.pack, "registered": registered.register}
     pairs = bring[request["source"]](pairs) if request["source"] in bring else pairs
     locked = (pairs.page_locked_bytes, memory.held_bytes("pinned")) if request["source"] in bring else None
     force(request)
+    if request["early"] is not None:
+        late_gpu.take_the_place_of_the_simulators(request["early"])
     late = be_late(request["late"]) if request["late"] else {}
     traced = request["scope"] == "cigar"
     watched, rescued, rescued_at = Watched(), [], []

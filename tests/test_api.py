@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests import naive
-from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, align, api
+from wfa_kernels import Affine, AlignError, Edit, PairBatch, PenaltyError, StaticBand, align, api
 from wfa_kernels.cpu import edit_wfa, schedule
-from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
+from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY, AlignmentResult
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -223,6 +223,14 @@ def test_a_cost_past_int32_is_refused_before_work():
     assert align(pairs[:1], Affine(10**6, 10**6, 10**6), device="cpu").scores.tolist() == [10**6]
 
 
+@pytest.mark.parametrize("at", [0, 3, 4, 6])
+def test_a_cost_past_int32_is_found_at_the_edges_of_blocks_of_lengths(at, monkeypatch):
+    monkeypatch.setattr(api, "_BLOCK", 4)
+    texts = ["ACGT" * (500 if row == at else 1) for row in range(7)]
+    with pytest.raises(AlignError, match=rf"^pair {at} \(4 x 2000 bp\) .*past the int32 score limit"):
+        align(PairBatch.from_strings(["ACGT"] * 7, texts), Affine(1, 1, 2**21), device="cpu")
+
+
 def test_slices_of_a_result():
     result = align(ragged_pairs(), Edit(), "cigar", device="cpu")
     for rows in (slice(2, 9), slice(-3, None), slice(9, 2), slice(None)):
@@ -233,6 +241,13 @@ def test_slices_of_a_result():
         result[0]
     with pytest.raises(ValueError, match="step 1"):
         result[::2]
+
+
+def test_what_has_no_answer_is_counted_by_why():
+    status = np.array([0, 3, 1, 2, 1, 0], np.uint8)
+    result = AlignmentResult(np.full(6, NO_SCORE, np.int32), status, np.empty(0, np.uint32), np.zeros(7, np.int64))
+    assert result.refused() == {"over_limit": 2, "out_of_memory": 1, "unsupported": 1}
+    assert result.cigar_strings() == ["", "*", "*", "*", "*", ""]
 
 
 def test_library_stands_alone(tmp_path):
@@ -257,6 +272,44 @@ def test_the_gpu_is_given_its_memory_as_a_plain_integer(monkeypatch):
     for asked in (np.int64(1 << 30), 1 << 30, None):
         align(PairBatch.from_strings(["A"], ["A"]), Edit(), device="cuda", device_memory=asked)
     assert given == [1 << 30, 1 << 30, None] and type(given[0]) is int
+
+
+def test_the_gpu_is_given_the_heuristic_that_is_asked_for_and_none_by_default(monkeypatch):
+    from wfa_kernels.cuda import aligner
+
+    given = []
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    monkeypatch.setattr(aligner, "align_batch", lambda *arguments: given.append(arguments[6]))
+    for asked in {"heuristic": StaticBand(3)}, {}:
+        align(PairBatch.from_strings(["A"], ["A"]), Affine(2, 3, 1), device="cuda", design="paper", **asked)
+    assert given == [StaticBand(3), None]
+
+
+@pytest.mark.parametrize("algorithm", ["wfa", "bits", "bpm", "ond"])
+def test_an_algorithm_of_the_cpu_is_not_taken_for_the_gpus(algorithm, monkeypatch):
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    with pytest.raises(AlignError, match=f"the design picks the algorithm, not '{algorithm}'"):
+        align(ragged_pairs(), Edit(), device="cuda", algorithm=algorithm)
+
+
+def test_progress_on_a_gpu_counts_all_pairs(monkeypatch):
+    from wfa_kernels.cuda import aligner
+
+    pairs, seen = ragged_pairs(), []
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    monkeypatch.setattr(aligner, "align_batch", lambda *arguments: align(pairs, Edit(), device="cpu"))
+    align(pairs, Edit(), device="cuda", progress=seen.append)
+    assert sum(seen) == 60
+
+
+def test_a_cost_past_int32_is_refused_before_the_gpu_works(monkeypatch):
+    from wfa_kernels.cuda import aligner
+
+    monkeypatch.setattr(api, "_require_gpu", lambda: None)
+    monkeypatch.setattr(aligner, "align_batch", lambda *arguments: pytest.fail("the GPU is asked"))
+    pairs = PairBatch.from_strings(["A", "A" * 3000], ["C", "C" * 3000])
+    with pytest.raises(AlignError, match="pair 1 .*past the int32 score limit"):
+        align(pairs, Affine(10**6, 10**6, 10**6), device="cuda")
 
 
 def test_a_pair_that_the_gpu_leaves_to_the_cpu_is_named_by_its_own_number(monkeypatch):

@@ -90,6 +90,33 @@ def test_sequences_of_more_letters_than_32_bits_tell_are_too_long(kind, letters)
     assert skipped == [1] and found == [(0, 1, 3), (2, 3, 3)]
 
 
+@pytest.mark.parametrize("kind", [PinnedPairs, PackedPairs])
+def test_a_sequence_of_just_as_many_letters_as_there_may_be_is_done(kind):
+    """Among others that are longer by one."""
+    texts = [b"A" * length for length in (9, 200, 3, 201, 200, 201, 201, 200)]
+    pairs, skipped = given(kind, PairBatch.from_strings(texts, texts)), []
+    for batch in batcher(longest=200).batches(pairs, 1 << 20, skipped):
+        check_told(batch, pairs, kind is PackedPairs)
+    assert skipped == [3, 5, 6]
+
+
+@pytest.mark.parametrize("kind", ["pinned", "packed", "in another order"])
+def test_a_batch_has_no_more_letters_of_either_side_nor_pairs_than_its_buffers(kind, monkeypatch):
+    for least_letters in ("_LEAST_LETTERS", "_LEAST_LETTERS_PINNED"):
+        monkeypatch.setattr(batches, least_letters, 0)
+    short, long, empty = [b"AC"] * 300, [b"ACGT" * 5] * 300, [b""] * 600
+    kinds = {"pinned": lambda pairs: given(PinnedPairs, pairs), "packed": lambda pairs: given(PackedPairs, pairs)}
+    kinds |= {"in another order": lambda pairs: by_length.LongestFirst(pairs, np.arange(len(pairs)))}
+    for patterns, texts, letters in (short, long, 100), (long, short, 100), (short, short, 800), (empty, empty, 100):
+        pairs, stops = kinds[kind](PairBatch.from_strings(patterns, texts)), [0]
+        cutter = batcher(most=100, at_once=lambda longest: 1000)
+        while stops[-1] < len(pairs):
+            stops.append(cutter._cut(pairs, stops[-1], len(stops), letters))
+        assert max(np.diff(stops)) <= 100
+        for offsets in (pairs.pattern_offsets, pairs.text_offsets):
+            assert max(np.diff(offsets[stops])) <= letters
+
+
 def test_lengths_are_told_by_the_caller_where_no_thread_is_free():
     pairs, free = given(PinnedPairs, random_pairs(PAIRS, 90)), Event()
     cutter = batcher()

@@ -7,6 +7,7 @@ from tests import cuda_simulator, naive
 from tests.synthetic_pairs import random_pairs
 from wfa_kernels import Affine, PairBatch, align
 from wfa_kernels.cuda import by_length
+from wfa_kernels.result import OK, OUT_OF_MEMORY, UNSUPPORTED, AlignmentResult
 
 
 class Pool:
@@ -48,6 +49,14 @@ def test_pairs_and_answers_there_and_back(monkeypatch):
         back = by_length.restored(there, rows, Pool())
         assert (back.scores == here.scores).all() and (back.status == here.status).all()
         assert scope == "score" or back.cigar_strings() == here.cigar_strings()
+
+
+def test_all_that_is_told_of_a_pair_comes_back_to_its_place():
+    rows, statuses = np.array([2, 0, 3, 1]), np.array([OK, OUT_OF_MEMORY, OK, UNSUPPORTED], np.uint8)
+    there = AlignmentResult(10 * rows, statuses[rows], timings={"time_kernel": 5}, rescued=3)
+    back = by_length.restored(there, rows, Pool())
+    assert back.scores.tolist() == [0, 10, 20, 30] and back.status.tolist() == statuses.tolist()
+    assert (back.timings, back.rescued) == (there.timings, 3)
 
 
 def test_an_order_for_pairs_of_very_different_lengths_only():

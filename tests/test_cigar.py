@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 RUN = 3
 
 
-@pytest.mark.parametrize("bad", ["3=2X\n", "\n", "0=", "3", "=", "3M", f"{MAX_RUN + 1}=", f"{'9' * 5000}=", "3=-2X"])
+@pytest.mark.parametrize(
+    "bad", ["3=2X\n", "\n", "0=", "3", "=", "3M", f"{MAX_RUN + 1}=", f"{'9' * 5000}=", "3=-2X", "*3=", "3=*"]
+)
 def test_what_is_no_cigar_is_named(bad):
     for cigars in ([bad], ["2=", bad, "1X"], [bad] * 1000):
         with pytest.raises(CigarError, match="not a CIGAR of runs") as told:

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 
 from tests import naive
 from tests.test_api import ragged_pairs
-from wfa_kernels import Edit, PairBatch, __version__, align
+from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, StaticBand, __version__, align
 from wfa_kernels import __main__ as command_line
 from wfa_kernels import result as results
 
@@ -180,6 +181,23 @@ def test_too_little_memory_is_one_message(monkeypatch, seq, capsys):
     assert capsys.readouterr().err.startswith("error: out of memory; a smaller --memory-limit")
 
 
+def test_what_is_asked_for_is_what_align_is_given(monkeypatch, seq, tmp_path):
+    told = {}
+
+    def given(pairs, penalties, scope, *, progress, **how):
+        told.update(how, penalties=penalties, scope=scope)
+        return AlignmentResult(np.zeros(len(pairs), np.int32), np.zeros(len(pairs), np.uint8))
+
+    monkeypatch.setattr(command_line, "align", given)
+    asked = "--affine 4,6,2 --scope cigar --device cpu --algorithm wfa --threads 3 --memory-limit 2G --static-band 9"
+    asked += " --device-memory 300M --design paper"
+    command_line.cli(["align", str(seq), *asked.split(), "-o", str(tmp_path / "out.tsv")], standalone_mode=False)
+    assert told == {
+        "penalties": Affine(4, 6, 2), "scope": "cigar", "device": "cpu", "algorithm": "wfa", "design": "paper",
+        "threads": 3, "memory_limit": 2 << 30, "device_memory": 300 << 20, "heuristic": StaticBand(9),
+    }  # fmt: skip
+
+
 @pytest.mark.slow
 def test_kernels_cached_by_different_processes_do_not_mix(tmp_path):
     """Two variants of one kernel, each compiled in a process of its own, keep their own symbols in the cache."""
@@ -221,9 +239,11 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
     path, texts = tmp_path / "pairs.arrow", tmp_path / "texts.fa"
     PairBatch.from_strings(["ACGT"], ["AGT"]).to_arrow(path)
     texts.write_text(">a\nACGT\n")
+    patterns = tmp_path / "patterns.fa"
+    patterns.write_text(">a\nACGA\n")
     (tmp_path / "again.arrow").symlink_to(path)
     held = path.read_bytes()
-    for inputs, output in (([path], path), ([path], tmp_path / "again.arrow"), ([texts, texts], texts)):
+    for inputs, output in (([path], path), ([path], tmp_path / "again.arrow"), ([patterns, texts], texts)):
         done = command("align", *inputs, "--edit", "-o", output)
         assert done.returncode == 2 and f"-o {output}: this file is read from" in done.stderr
     assert path.read_bytes() == held and texts.read_text() == ">a\nACGT\n"

@@ -11,6 +11,7 @@ from wfa_kernels import Affine, Edit, PaperDesign, gpu_peak_memory, release_gpu_
 from wfa_kernels.cuda import device, strips_design
 from wfa_kernels.cuda.affine_design import AffineDesign
 from wfa_kernels.cuda.affine_rates import RATES, TOLERANCE, likely_cost
+from wfa_kernels.cuda.affine_wfa import cell_words, rows
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.edit_design import EditDesign
 from wfa_kernels.cuda.levels import Levels
@@ -265,6 +266,11 @@ def test_the_longest_sequences_are_those_whose_costs_fit_32_bits():
         assert design.longest(None) == 65535 and design.longer().longest(None) == 1 << 24
     for design in (AffineDesign((97, 243, 13)), AffineWfa((97, 243, 13), PaperDesign())):
         assert 1 << 17 < design.longer().longest(None) <= 2**31 // (2 * 13)
+    for design in (AffineDesign((200, 300, 100)), AffineWfa((200, 300, 100), PaperDesign())):
+        longest = design.longer().longest(None)
+        assert longest > 1 << 17 and 2 * (300 + 100 * longest) <= MAX_SCORE < 2 * (300 + 100 * (1 << 24))
+    longest = AffineWfa((97, 243, 13), PaperDesign()).longer().longest(None)
+    assert cell_words(True) * rows((97, 243, 13)) * (2 * longest + 1) <= MAX_SCORE, "places in the rings"
 
 
 def test_penalties_of_too_many_digits_are_handed_back():

@@ -48,7 +48,7 @@ def test_memory_that_the_driver_refuses_makes_batches_smaller_and_in_the_end_the
 
 @pytest.mark.slow
 def test_a_call_that_is_interrupted_leaves_nothing_to_the_next_one():
-    """A thread packs letters of the first call still: the next call's buffers are not those that it writes to."""
+    """Its thread packs letters still: it is waited for, and the next call's buffers are not those that it writes to."""
     interrupted, kept, scores = cuda_simulator.answer_of(__file__, "interrupt", "fast", "null")
     assert (interrupted, kept, scores) == (True, 0, [0])
 
@@ -91,7 +91,8 @@ def main(kind, design, penalties):
 
 
 def interrupted():
-    """(whether a first call was interrupted, streams that are kept then, scores of the next one).
+    """(whether a first call was interrupted when its threads were done, streams that are kept then, scores of the next
+    one).
 
     A thread of the first one packs its pattern when the next one has packed its own, or after a second.
     """
@@ -128,7 +129,7 @@ def interrupted():
     try:
         align(PairBatch.from_strings([first], [b"G" * 64]), Edit(), device="cuda")
     except KeyboardInterrupt:
-        was_interrupted = True
+        was_interrupted = done.is_set()
     kept, Source.settle = len(kept_streams.streams), wait_for_both
     scores = align(PairBatch.from_strings([b"ACGA" * 16], [b"ACGA" * 16]), Edit(), device="cuda").scores
     return was_interrupted, kept, scores.tolist()

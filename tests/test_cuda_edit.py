@@ -12,7 +12,7 @@ import pytest
 
 from tests import cuda_simulator, gpu_cells, naive, past_bands
 from wfa_kernels import Edit, PairBatch, PaperDesign, align
-from wfa_kernels.cuda import aligner, device, pinned
+from wfa_kernels.cuda import aligner, device, edit_wfa, pinned, stream
 from wfa_kernels.cuda.banded_bpm import BANDS
 from wfa_kernels.cuda.edit_wfa import EditWfa
 
@@ -178,8 +178,10 @@ def test_at_the_limits(design, limit):
 
 @pytest.mark.parametrize("design", ["fast", pytest.param("paper", marks=pytest.mark.slow)])
 def test_packed_letters_of_all_kinds(design):
-    pairs = [*RAGGED, (b"ACNT", b"ACT"), (b"GATTACA", b"gattaca")]
-    rescued = [len(RAGGED), len(RAGGED) + 1]
+    """Other ones at the begin of a sequence, within it and at its end."""
+    pairs = [*RAGGED, (b"ACNT", b"ACT"), (b"GATTACA", b"gattaca"), (b"ACGT", b"ACGT"), (b"ACGT", b"NCGT"), (b"", b"")]
+    pairs += [(b"ACGTN", b"ACGTA"), (b"ACGT", b"ACG")]
+    rescued = [len(RAGGED) + more for more in (0, 1, 3, 5)]
     check(pairs, cuda_simulator.align(*zip(*pairs, strict=True), "cigar", design, "packed"), rescued)
 
 
@@ -210,6 +212,14 @@ def test_a_band_that_fails_too_often_is_left_out():
     check(pairs, answer)
 
 
+@pytest.mark.parametrize("words", [None, 1])
+def test_the_papers_design_takes_what_fits_its_shared_memory(words):
+    longest = EditWfa(PaperDesign()).longest(words)
+    held, room = edit_wfa.static_shared_bytes(128, words is not None), edit_wfa.SHARED_BYTES
+    assert held + edit_wfa.packed_bytes(longest) <= room
+    assert longest == 65535 or room < held + edit_wfa.packed_bytes(longest + 1)
+
+
 def test_the_papers_design_hands_sequences_too_long_for_16_bits_back():
     pairs = [(b"AC", b"AC"), (b"A" * 65536, b"A"), (b"G", b""), (b"C", b"C" * 65536), (b"A" * 70000, b"A" * 70000)]
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", "paper", letters=1 << 17)
@@ -220,10 +230,10 @@ def test_the_papers_design_hands_sequences_too_long_for_16_bits_back():
     ("source", "scope"), [("pageable", "cigar"), pytest.param("packed", "score", marks=pytest.mark.slow)]
 )
 def test_sequences_too_long_for_many_pairs_kernels_have_their_own(source, scope):
-    """Here from 48 letters on; one of them has a letter without a code."""
+    """Here from 48 letters on, the first pair too; one of them has a letter without a code."""
     pairs = [
-        *random_pairs(10, LENGTHS, seed=9),
         (b"ACGT" * 20, b"ACT" * 20),
+        *random_pairs(10, LENGTHS, seed=9),
         (b"A", b"C" * 70),
         (b"GN" * 40, b"GA" * 40),
     ]
@@ -238,6 +248,15 @@ def test_the_next_call_asks_for_as_much_room_as_there_is_unless_that_is_far_too_
         room = aligner._Room(pairs, 13)
     assert [room.to_ask_for(elements) for elements in (1040, 1000, 694)] == [1040] * 3
     assert room.to_ask_for(100) == 105
+
+
+@pytest.mark.parametrize("base", [0, 2**32 - 20, 2**32 - 1, 2**32, 7 * 2**32 + 5])
+def test_cigars_end_beyond_32_bits(base):
+    """Of where they end 32 bits cross the wire, and 64 of where a batch begins."""
+    ends = base + np.cumsum([0, 3, 15, 2, 0, 9, 2**31])
+    found = np.empty(len(ends), np.int64)
+    stream._put_ends(ends.astype(np.uint32), base, found)
+    assert found.tolist() == ends.tolist()
 
 
 def test_lengths_of_32_bits():

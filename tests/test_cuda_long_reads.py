@@ -11,6 +11,7 @@ from tests.test_cuda_edit import RAGGED, mismatches
 from wfa_kernels import Affine, Edit
 from wfa_kernels.cuda import aligner, device, kept_streams, long_reads
 from wfa_kernels.cuda.affine_design import AffineDesign
+from wfa_kernels.cuda.affine_wfa import POOL
 from wfa_kernels.cuda.levels import Levels
 from wfa_kernels.cuda.long_reads import FEW, MOST_SCORE, LongReads, most_score
 from wfa_kernels.designs import PaperDesign
@@ -82,8 +83,10 @@ def test_without_memory_for_one_pair_all_go_on_to_the_strips():
     words = wavefronts.words_up_to(300, 5000, 10_000, True)
     for part, least in ((1, 500), (20, 132), (200, 132)):
         blocks, share, score = wavefronts.up_to(300, words // part, 5000, 10_000, True)
-        assert blocks >= least and share.reach == score - 3 and blocks * share.part <= 2 * (words // part)
+        assert blocks >= least and share.reach == score - 3 and POOL + blocks * share.part <= 2 * (words // part)
         assert (score == 300) == (part == 1), "with little memory up to a lower score"
+    share = wavefronts.up_to(300, words, 5000, 10_000, True)[1]
+    assert wavefronts.up_to(300, 100 * share.part, 5000, 10_000, True)[0] == 199, "not 200: the pool takes some"
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -202,7 +205,7 @@ def test_it_serves_long_reads_under_gap_affine_penalties_that_both_kernels_have(
     for penalties, design in ((Edit(), "fast"), (Affine(2, 3, 1), PaperDesign()), (Affine(2**20, 3, 1), "fast")):
         assert not isinstance(kernels(penalties, design), LongReads)
     assert long_reads.serves(USUAL) and not long_reads.serves((600, 1, 1))
-    assert LongReads((97, 243, 13)).longest(None) <= AffineDesign((97, 243, 13)).longest(None)
+    assert LongReads((40_000, 60_000, 20_000)).longest(None) <= AffineDesign((40_000, 60_000, 20_000)).longest(None)
 
 
 @pytest.mark.gpu

@@ -208,6 +208,43 @@ def test_pairs_at_once_go_through_in_one_turn(longest, rate, monkeypatch):
     assert design.pairs_at_once(longest, words, False) is None
 
 
+@pytest.mark.parametrize("room", [1, 2, 3, 7])
+def test_turns_take_each_pair_once(room, monkeypatch):
+    design, turns = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS), []
+    monkeypatch.setattr(design, "_shared_out", lambda *_: (2, 1, room))
+    monkeypatch.setattr(design, "_launch_part", lambda batch, pairs, *_: turns.append(pairs[2:]))
+    for pairs in range(1, 16):
+        turns.clear()
+        batch = SimpleNamespace(longest=100, pairs=pairs, slot=SimpleNamespace(scratch_words=np.empty(1)))
+        design.launch(0, ALL_PAIRS, 0, batch, False)
+        assert [row for first, count in turns for row in range(first, first + count)] == list(range(pairs))
+        assert max(count for _, count in turns) <= room
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_without_room_for_a_pair_strips_hand_all_on(traced, monkeypatch):
+    design, launched = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS), []
+    monkeypatch.setattr(design, "_launch_part", lambda batch, pairs, band, *_: launched.append((*pairs[2:], band[1])))
+    batch = SimpleNamespace(longest=3000, pairs=5, slot=SimpleNamespace(scratch_words=np.empty(10)))
+    design.launch(0, ALL_PAIRS, 0, batch, traced)
+    assert launched == [(0, 5, -1)]
+
+
+def test_scores_alone_have_room_for_a_strip_of_each_thread_and_one_more():
+    design = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS)
+
+    def words(threads, strips):
+        letters = strips_design.CHUNK * strips
+        return design._pair_words(threads, 2, letters, False) - 2 * design._bounds(letters)
+
+    assert [words(4, strips) for strips in (2, 5, 100)] == [words(4, 1) * strips for strips in (2, 5, 5)]
+
+
+def test_windows_have_room_for_a_strip_of_each_thread_and_one_more():
+    few, many = (strips_windows._laid_out(70, (3,), 10, 30, threads) for threads in (4, 32))
+    assert few.words == few.rest + 8 * 30 and many.words == many.rest + 33 * 10
+
+
 def test_windows_are_those_that_take_the_most_pairs_through():
     def fitting(words, wanted=1):
         return strips_windows.fitting((2, 3, 1), 31_250, 9000, 32, 64_000, words, wanted)

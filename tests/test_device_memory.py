@@ -4,14 +4,18 @@ import mmap
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tests import test_batches
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
 from wfa_kernels.cuda import aligner, buffers, device, kept_streams, long_reads, memory, stream
 from wfa_kernels.cuda.packing import LEAD
+from wfa_kernels.cuda.pinned import PackedPairs
+from wfa_kernels.result import AlignmentResult
 
 WAYS = [
     (penalties, design, traced)
@@ -136,6 +140,21 @@ def test_a_signals_handler_is_told_that_a_call_is_under_way():
     assert not other.is_alive()
 
 
+def test_pairs_that_are_all_the_hosts_count_once(monkeypatch):
+    """Also those that were its own anyhow, for letters without a code."""
+    monkeypatch.setattr(kept_streams, "stream_for", lambda *_: (None, 0))
+    monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
+    letters = PairBatch.from_strings(["ACGT"] * 5, ["ACNT", "ACGT", "ANNT", "ACGT", "ACGT"])
+    packed = replace(test_batches.given(PackedPairs, letters), odd_rows=np.array([0, 2]))
+
+    def rescue(rows, progress=None):
+        return AlignmentResult((100 + rows).astype(np.int32), np.zeros(len(rows), np.uint8))
+
+    for pairs in letters, packed:
+        result = aligner.align_batch(pairs, Edit(), "score", "fast", rescue)
+        assert result.scores.tolist() == [100, 101, 102, 103, 104] and result.rescued == 5
+
+
 def test_no_stream_where_there_is_no_room():
     with memory.device_memory_within(1 << 20), pytest.raises(memory.GpuMemoryError, match="would be more than 1048576"):
         with ThreadPoolExecutor(1) as other:
@@ -143,6 +162,20 @@ def test_no_stream_where_there_is_no_room():
         memory.device_array(1 << 20, np.uint16)
     memory.device_array(1 << 20, np.uint16)
     assert kept_streams.new_stream(kept_streams.Way(Edit(), "fast", True, 1 << 20, None), 1 << 24, 150, False) is None
+
+
+def test_what_kernels_take_during_a_call_is_within_its_limit(monkeypatch):
+    def align(stream, *_):
+        others = memory.device_array((256 << 20) - memory.held_bytes("device"), np.uint8)
+        with pytest.raises(memory.GpuMemoryError):
+            memory.device_array(1, np.uint8)
+        del others
+        raise KeyError
+
+    monkeypatch.setattr(stream.Stream, "align", align)
+    monkeypatch.setattr(aligner, "_pool", SimpleNamespace(take=np.empty))
+    with pytest.raises(KeyError):
+        aligner.align_batch(pairs_of(150, 10), Edit(), "score", "fast", None, device_memory=256 << 20)
 
 
 def test_memory_of_arrays_that_are_gone_is_given_back(monkeypatch):

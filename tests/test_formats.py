@@ -141,6 +141,12 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
     assert read_pairs(path, uppercase=False).patterns()[0] == b"acGT"
 
 
+@pytest.mark.parametrize("pair", [("acg", "ACG"), ("ACG", "aCg")])
+def test_arrow_is_folded_where_one_side_alone_is_lower_case(tmp_path, pair):
+    PairBatch.from_strings(*([side] for side in pair)).to_arrow(tmp_path / "x.arrow")
+    assert pairs_of(read_pairs(tmp_path / "x.arrow")) == [(b"ACG", b"ACG")]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -158,6 +164,7 @@ def test_arrow_is_folded_and_keeps_its_metadata(tmp_path):
         (b">A\n<A\n>C\n<C\0G\n", "x.seq: line 4: holds a control byte"),
         (b">A\n<A\n>C\x1bG\n<C\n", "x.seq: line 3: holds a control byte"),
         (b">A C\n<A\n", "x.seq: line 1: holds a control byte or a space"),
+        (b">A\n<A\x7fC\n", "x.seq: line 2: holds a control byte or a space"),
         (b">A\r\r\n<A\n", "x.seq: line 1: holds a control byte"),
         (b">A\n<A\n\0\0\0\n", "x.seq: line 3: holds a control byte"),
         (b"\x7fELF\0\0", "line 1 starts with byte 0x7f: not a pair file; allowed are"),
@@ -190,6 +197,7 @@ def test_missing_file_and_directory(tmp_path):
         (b"@a\nACG\n+", "line 1: this record is cut short"),
         (b"@a\nA\n+\n!\n@b", "line 5: this record is cut short"),
         (b"@a\nACG\n+\n!!\n", "line 4: the qualities are not as long"),
+        (b"@a\nACG\n+\n!!!!\n", "line 4: the qualities are not as long"),
         (b"@a\nACG\n-\n!!!\n", "line 3: wrong first character; a FASTQ record is four lines"),
         (b"@a\nA\n+\n!\nb\nA\n+\n!\n", "line 5: wrong first character"),
         (b"@a\nA\0G\n+\n!!!\n", "line 2: holds a control byte"),

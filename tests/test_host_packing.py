@@ -96,6 +96,16 @@ def test_letters_without_a_code_go_to_the_host_at_once_and_let_no_further_kernel
     check(pairs, answer, rescued=strange)
 
 
+def test_letters_without_a_code_that_the_host_finds_in_a_slot_where_the_gpu_has_found_some():
+    """Of the first batch all letters are packed on the GPU, of the one that has its slot next the first pair's not."""
+    pairs = [(b"A" * 64, b"C" * 2 + b"A" * 62)] * 24
+    for row in (0, 13):
+        pairs[row] = b"A" * 64, b"C" * 2 + b"A" * 40 + b"N" + b"A" * 21
+    answer = cuda_simulator.align(*zip(*pairs, strict=True), "score", "fast", "pinned", letters=256)
+    assert answer["batches"][:5] == [1, 4, 4, 4, 4] and answer["host_packed"][0] == 0 < answer["host_packed"][4]
+    check(pairs, answer, rescued=[0, 13])
+
+
 @pytest.mark.parametrize("late", [*(pytest.param(every, marks=pytest.mark.slow) for every in (1, 2)), 3])
 def test_letters_that_the_host_packs_too_late_cross_the_wire_as_they_are(late):
     pairs = random_pairs(48, (150, 200, 251), seed=late, most_edits=3)
@@ -247,8 +257,8 @@ def test_marks_of_a_batch_are_not_those_of_a_later_one(monkeypatch):
     slot = SimpleNamespace(staged_planes=None, late=(), marked=False)
     slot.stage_packed = lambda letters: Slot.stage_packed(slot, letters)
     batcher = batches.Batcher([], 1, 4096, 1, host_packs=True)
-    for alphabet in (b"ACGT", b"ACGTN", b"ACGT", b"ACGT", b"AN"):
-        letters = [np.frombuffer(bytes(random.Random(1).choices(alphabet, k=k)), np.uint8) for k in (4096, 999)]
+    for alphabet, most in (b"ACGT", 4096), (b"ACGTN", 4096), (b"ACGT", 500), (b"ACGT", 4096), (b"AN", 4096):
+        letters = [np.frombuffer(bytes(random.Random(1).choices(alphabet, k=k)), np.uint8) for k in (most, 999)]
         found = batcher._packed(letters, slot, 1)
         found.settle(lambda: False)
         batcher.learn(slot, found)

@@ -7,13 +7,14 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from numba import cuda
 
 from tests import gpu_cells
 from wfa_kernels import Edit, align
 from wfa_kernels.cuda import device, kept_streams
-from wfa_kernels.cuda.launching import Launcher, _bind
+from wfa_kernels.cuda.launching import Launcher, _bind, _Bound
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,6 +49,13 @@ def test_kernels_out_of_numbas_cache_are_bound():
         overloads={("int64",): loaded}, typeof_pyval=lambda argument: type(argument).__name__ + "64"
     )
     assert _bind(kernel, (5,)).function == 7 and bound == [True]
+
+
+def test_what_is_launched_again_has_its_own_numbers_and_no_other_arrays():
+    array, other, values = object(), object(), np.zeros(4, np.int64)
+    bound = _Bound(7, [(1, array)], [(0, 0), (2, 3)], values, values)
+    assert bound.takes((5, array, -6)) and values.tolist() == [5, 0, 0, -6]
+    assert not bound.takes((5, other, -6))
 
 
 #: What the kernels of strips ask for of a processor's memory on chip as shared memory, in percent.

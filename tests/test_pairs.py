@@ -124,7 +124,7 @@ def test_cells_of_many_long_pairs_do_not_wrap_around():
 
 @pytest.mark.parametrize(
     ("offsets", "message"),
-    [([0, 3, 2], "decrease"), ([0, 1, 9], "stay within"), ([-1, 1, 2], "stay within"), ([], "n \\+ 1 values")],
+    [([0, 3, 2], "decrease"), ([0, 1, 5], "stay within"), ([-1, 1, 2], "stay within"), ([], "n \\+ 1 values")],
 )
 def test_bad_offsets_are_refused(offsets, message):
     flat = np.frombuffer(b"ACGT", np.uint8)

@@ -32,6 +32,15 @@ def test_a_slice_of_page_locked_pairs_is_page_locked(monkeypatch):
         assert np.shares_memory(part.pattern, locked.pattern) == bool(len(part))
 
 
+def test_memory_that_has_come_back_is_given_to_one_array_alone(monkeypatch):
+    monkeypatch.setattr(pinned, "host_array", np.empty)
+    pool = pinned.Pool()
+    held = [pool.take(1000, np.uint8) for _ in range(2)]
+    held.clear()
+    held = [pool.take(990, np.uint8) for _ in range(4)]
+    assert not any(np.shares_memory(held[i], held[j]) for i in range(4) for j in range(i))
+
+
 def test_buffers_that_are_too_small_make_way(monkeypatch):
     made = []
     monkeypatch.setattr(pinned, "host_array", lambda count, dtype: made.append(count) or np.empty(count, dtype))

@@ -1,6 +1,7 @@
 """Letters page-locked where they lie: what the driver is asked for, for how long, and what it refuses."""
 
 import gc
+import mmap
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -85,6 +86,13 @@ def test_a_part_of_what_is_locked_shares_it(driver):
     assert not fake.held
 
 
+def test_what_lies_behind_a_part_that_is_locked_is_locked_too(driver):
+    fake, whole = driver(), batch()
+    held = [registered.register(whole[rows]) for rows in (slice(1), slice(1, 2))]
+    assert [pairs.patterns() for pairs in held] == [[b"GATTACA"], [b"ACGT"]]
+    assert [size for size, _ in fake.asked] == [7, 5, 4, 5]
+
+
 @pytest.mark.parametrize(
     ("writeable", "refused", "asked"),
     [(True, (), [0]), (False, (), [READ_ONLY]), (False, (READ_ONLY,), [READ_ONLY, 0])],
@@ -118,6 +126,18 @@ def test_pages_of_a_private_mapping_are_locked_in_a_shared_one(driver, tmp_path)
     del found, letters
     gc.collect()
     assert not fake.held
+
+
+def test_a_mapping_of_a_files_later_pages_is_mapped_again_from_there(tmp_path):
+    pages = np.repeat(np.arange(3, dtype=np.uint8), mmap.ALLOCATIONGRANULARITY)
+    pages.tofile(tmp_path / "pages")
+    with open(tmp_path / "pages", "rb") as file:
+        private = {"flags": mmap.MAP_PRIVATE, "prot": mmap.PROT_READ}
+        mapped = mmap.mmap(file.fileno(), len(pages) // 3 + 9, offset=mmap.ALLOCATIONGRANULARITY, **private)
+    letters = np.frombuffer(mapped, np.uint8)[5:]
+    found = mapped_files.lockable(letters)
+    assert permissions_at(letters.ctypes.data) == "r--p" and permissions_at(found.ctypes.data) == "r--s"
+    np.testing.assert_array_equal(found, letters)
 
 
 def permissions_at(address):

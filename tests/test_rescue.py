@@ -14,7 +14,7 @@ from wfa_kernels.result import AlignmentResult
 
 
 def answers(rows, progress=None):
-    return AlignmentResult((100 + rows).astype(np.int32), np.zeros(len(rows), np.uint8))
+    return AlignmentResult((100 + rows).astype(np.int32), (rows % 4).astype(np.uint8))
 
 
 def own(count):
@@ -39,6 +39,7 @@ def test_what_comes_while_others_are_aligned_is_aligned_together():
         found = rescued.splice_into(own(9))
     assert asked == [[4], [1, 2, 7, 0]]
     assert found.scores.tolist() == [100, 101, 102, 3, 104, 5, 6, 107, 8] and found.rescued == 5
+    assert found.status.tolist() == [0, 1, 2, 0, 0, 0, 0, 3, 0]
 
 
 def test_what_the_other_aligner_raises_is_raised():
