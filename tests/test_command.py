@@ -100,7 +100,7 @@ def test_command_says_what_the_cpu_did_for_the_gpu(seq):
         pytest.param("1,0,40000", (1000, 60_000), id="only gaps are dear"),
     ],
 )
-def test_a_pair_that_can_cost_too_much_is_named_before_the_gpu_works(tmp_path, penalties, bp):
+def test_a_pair_that_can_cost_too_much_is_named(tmp_path, penalties, bp):
     """The CPU, asked for it alone, would name pair 0."""
     pattern, text = ("ACGT" * (length // 4) for length in bp)
     (tmp_path / "long.seq").write_text(f">A\n<A\n>{pattern}\n<{text}\n")
