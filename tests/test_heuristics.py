@@ -3,6 +3,7 @@ Off by default; what is not allowed is one clear message."""
 
 import random
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -24,11 +25,12 @@ from wfa_kernels.cuda.affine_wfa import chip_bytes
 from wfa_kernels.cuda.affine_wfa_design import AffineWfa
 from wfa_kernels.cuda.affine_wfa_ranges import shared_words
 from wfa_kernels.designs import PaperDesign
+from wfa_kernels.penalties import MAX_SCORE
 from wfa_kernels.reference import affine_wfa as reference
 
 USUAL = Affine(4, 6, 2)
-#: The usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, and those of the band's kernel.
-PENALTIES = [Affine(2, 3, 1), USUAL, Affine(1, 0, 1), Affine(9, 1, 2), Affine(97, 243, 13)]
+#: The usual ones, a common divisor, linear gaps, a mismatch dearer than two gaps, and a gap past 256, the band's.
+PENALTIES = [Affine(2, 3, 1), USUAL, Affine(1, 0, 1), Affine(9, 1, 2), Affine(97, 244, 13)]
 NARROW = [StaticBand(0), StaticBand(2), WavefrontReduction(1, 0), WavefrontReduction(3, 4)]
 WIDE = [StaticBand(2**30), WavefrontReduction(2**30, 0), WavefrontReduction(1, 2**30)]
 
@@ -81,6 +83,16 @@ def test_narrow_heuristics_miss_optima_and_the_default_does_not():
         assert check(pairs, USUAL, heuristic, found.scores, found.cigar_strings()) > 3
     exact = align(batch, USUAL, device="cpu").scores
     assert [naive.affine_score(*pair, *USUAL.triple) for pair in pairs] == exact.tolist()
+
+
+def test_a_reduction_begins_with_exactly_its_least_length():
+    pairs = noisy_pairs(60, 40, seed=3)
+    batch, found = PairBatch.from_strings(*zip(*pairs, strict=True)), []
+    for least in (5, 6, 7, 8):
+        heuristic = WavefrontReduction(least, 0)
+        found.append(align(batch, USUAL, device="cpu", threads=1, heuristic=heuristic).scores.tolist())
+        check(pairs, USUAL, heuristic, found[-1], None)
+    assert found[0] != found[1] and found[2] != found[3]
 
 
 def test_a_band_around_unlike_lengths_that_is_wide_enough_for_a_bound():
@@ -146,6 +158,39 @@ def test_what_is_not_allowed_is_told():
     ):
         with pytest.raises(HeuristicError, match=told):
             make()
+
+
+@pytest.mark.parametrize(
+    ("costs", "pattern", "text", "cost"),
+    [
+        (Affine(2**31 - 1, 1, 1), "A", "C", 2**31 - 1),
+        (Affine(1, 2**30 - 1, 2**30), "A", "C", 2**31 - 1),
+        (Affine(1, 2**30, 2**30), "A", "C", 2**31),
+        (Affine(2**30, 1, 1), "AC", "A", 2**31),
+        (Affine(2**30, 1, 1), "A", "AC", 2**31),
+    ],
+)
+def test_a_pair_can_cost_the_dearer_of_both_errors_for_each_letter_of_the_longer_sequence(costs, pattern, text, cost):
+    pairs = PairBatch.from_strings(["", pattern], ["", text])
+    if cost <= MAX_SCORE:
+        heuristics.check(StaticBand(1), pairs, costs, "auto", fast_gpu=False)
+    else:
+        with pytest.raises(HeuristicError, match=f"can cost up to {cost} "):
+            heuristics.check(StaticBand(1), pairs, costs, "wfa", fast_gpu=False)
+
+
+def test_no_pairs_cost_nothing():
+    none = PairBatch.from_strings([], [])
+    assert len(align(none, Affine(2**31 - 1, 1, 1), device="cpu", heuristic=StaticBand(1))) == 0
+
+
+def test_values_are_plain_integers_up_to_their_most():
+    for width in (np.int64(2**30), 2**30):
+        assert StaticBand(width) == StaticBand(2**30) and type(StaticBand(width).width) is int
+    assert str(WavefrontReduction(2**30, np.uint8(0))) == f"reduction_{2**30}_0"
+    for make in (StaticBand, WavefrontReduction):
+        with pytest.raises(HeuristicError, match=f"to {2**30}, not {2**30 + 1}"):
+            make(2**30 + 1)
 
 
 def test_command_line(tmp_path):
