@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from wfa_kernels import Affine, Edit, PairBatch, align
-from wfa_kernels.cpu import affine, interrupts, schedule
+from wfa_kernels.cpu import affine, crew, interrupts, schedule
 
 _send = ctypes.CDLL(None)["raise"]
 _send.argtypes, _send.restype = [ctypes.c_int], ctypes.c_int
@@ -97,6 +97,29 @@ def test_all_handlers_are_called_and_back_whatever_one_of_them_raises(monkeypatc
         monkeypatch.undo()
         for number, function in before.items():
             signal.signal(number, function)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_during_one_of_many_runs_waits_for_its_end():
+    ended = []
+
+    def work(start, _):
+        signal.raise_signal(signal.SIGINT)
+        ended.append(start)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(crew.in_order(work, 2, 1))
+    assert ended == [0]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
+def test_every_signal_whose_handler_may_raise_waits(name):
+    number, came = getattr(signal, name), []
+    before = signal.signal(number, lambda *_: came.append(number))
+    try:
+        assert interrupts.hold(lambda: signal.raise_signal(number) or list(came)) == [] and came == [number]
+    finally:
+        signal.signal(number, before)
 
 
 def test_what_the_work_raises_is_raised_and_handlers_are_back():

@@ -13,6 +13,7 @@ from tests import naive
 from tests.test_edit_kernels import random_pair
 from wfa_kernels import Affine, Edit, PairBatch, align
 from wfa_kernels.cigar import format_packed
+from wfa_kernels.cpu import processor
 from wfa_kernels.cpu.processor import features
 
 #: Nothing beyond SSE4.2, and AVX2: what this process compiles for may have AVX-512.
@@ -69,6 +70,17 @@ def test_what_a_processor_can_do_is_told_from_its_name_and_flags():
     assert features("x86-64-v3", "") == features("x86-64-v4", "-avx512f,-avx512bw") == {"avx2"}
     assert features("generic", "+avx2,+avx512f,-avx2") == {"avx512f"}
     assert features(None, None) == features("unheard-of", None)
+
+
+@pytest.mark.parametrize(
+    ("flags", "bits"),
+    [("+avx2,+avx512f,+avx512bw", 512), ("+avx2,+avx512f", 256), ("+avx512bw,+avx2", 256), ("+avx2", 256), ("", 128)],
+)
+def test_vectors_are_as_wide_as_all_that_they_need_is_there(monkeypatch, flags, bits):
+    """Of AVX-512 both what shifts whole words and what compares bytes."""
+    monkeypatch.setattr(processor.config, "CPU_NAME", "generic")
+    monkeypatch.setattr(processor.config, "CPU_FEATURES", flags)
+    assert processor.vector_bits() == bits
 
 
 @pytest.mark.slow
