@@ -220,6 +220,19 @@ def test_pairs_with_other_letters_keep_their_place():
     check(pairs, USUAL)
 
 
+def test_one_other_letter_is_seen_wherever_it_stands():
+    """In two planes an N is a G."""
+    same = b"G" * 70
+    odd = [same[:at] + b"N" + same[at + 1 :] for at in range(70)]
+    check([(one, same) for one in odd] + [(same, one) for one in odd], USUAL)
+
+
+def test_many_gaps_that_cost_less_than_mismatches_have_room_in_their_cigars():
+    random = np.random.default_rng(8)
+    patterns = [random_letters(random, 150) for _ in range(20)]
+    check([(p, b"".join(p[at + 1 : at + 5] for at in range(0, 150, 5))) for p in patterns], Affine(2, 0, 1))
+
+
 def test_sub_ranges_and_offsets_that_do_not_begin_at_0():
     pairs = noisy_pairs(40, 150, [0.1], 9)
     batch = PairBatch.from_strings(*zip(*pairs, strict=True))

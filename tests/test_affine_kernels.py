@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from tests import naive, peak_memory
-from wfa_kernels import Affine, Edit, PairBatch
+from wfa_kernels import Affine, Edit, PairBatch, StaticBand
 from wfa_kernels.cigar import format_packed
-from wfa_kernels.cpu import affine_wfa
+from wfa_kernels.cpu import affine_memory, affine_wfa
 from wfa_kernels.reference import affine_wfa as reference
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -144,6 +145,11 @@ def test_wavefronts_as_wide_as_a_long_gap(gap):
     check([(core + core, core + b"T" * gap + core), (core + b"T" * gap + core, core + core)], Affine(2, 3, 1))
 
 
+def test_matches_end_with_the_pattern_whatever_lies_behind_it():
+    """Zeros at first, then letters of the pair before."""
+    check([(b"AGC", b"ATC\0\0"), (b"C" * 40, b"C" * 40), (b"AGC", b"ATCCC"), (b"ATCCC", b"AGC")], USUAL)
+
+
 def test_unrelated_long_pair_and_what_it_leaves_behind():
     """A wide pair grows the rows; narrow pairs after it start from clean ones."""
     random = np.random.default_rng(3)
@@ -178,6 +184,38 @@ def test_pair_over_the_budget_is_refused_and_others_are_not(scope):
     if scope == "cigar":
         assert cigars == ["1=1X", "", "1=1X"]
     assert align([long_pair], USUAL, scope)[:2] == ([12000], [OK])
+
+
+def test_what_an_earlier_pair_took_is_no_pairs_loss():
+    random = np.random.default_rng(4)
+    clean = (b"ACGT" * 5000, b"ACGT" * 5000)
+    noisy = tuple(np.frombuffer(b"ACGT", np.uint8)[random.integers(0, 4, 300)].tobytes() for _ in range(2))
+    least = 50_000
+    while align([noisy], USUAL, budget_bytes=least)[1] != [OK]:
+        least += 2000  # by far less than the letters of the clean pair, which are kept where there is room
+    scores, status, _ = align([clean, noisy, clean, noisy], USUAL, budget_bytes=least)
+    assert (status, scores) == ([OK] * 4, [0, naive.affine_score(*noisy, *USUAL.triple)] * 2)
+
+
+load, fresh, more = map(njit, (affine_memory.load_pair, affine_memory.fresh_memory, affine_memory.with_origins))
+
+
+def test_the_first_rows_and_the_letters_of_a_pair_are_within_the_budget():
+    letters, at, rows = np.zeros(300, np.uint8), (0, 100, 120, 300), 20
+    memory, _ = load(letters, letters, at, rows, PLENTY, fresh())
+    needed = sum(part.nbytes for part in memory)
+    assert [load(letters, letters, at, rows, budget, fresh())[1] for budget in (needed - 1, needed)] == [False, True]
+
+
+def test_origins_grow_within_the_budget():
+    letters, budget, rows, widest = np.zeros(300, np.uint8), 50_000, 20, 48
+    memory, fits = load(letters, letters, (0, 100, 120, 300), rows, budget, fresh())
+    filled = score = 0
+    while fits:
+        memory, fits = more(memory, widest, rows, (score, 0, 0, filled), budget)
+        assert sum(part.nbytes for part in memory) <= budget
+        filled, score = filled + widest, score + 1
+    assert filled > budget / 2
 
 
 def test_no_budget_refuses_everything():
@@ -222,6 +260,23 @@ def test_huge_penalties_over_the_budget_are_refused():
     assert align([one, (b"A", b"A")], costs, budget_bytes=100_000)[:2] == ([NO_SCORE, 0], [OUT_OF_MEMORY, OK])
     assert align([one], costs, "score", budget_bytes=100_000)[1] == [OK]
     assert align([one], costs, "score", budget_bytes=10_000)[1] == [OUT_OF_MEMORY]
+
+
+@pytest.mark.parametrize(("scope", "origins"), [("score", 0), ("cigar", 101 * 21)])
+def test_a_band_takes_two_rows_and_for_a_cigar_a_byte_a_cell(scope, origins):
+    batch, costs = PairBatch.from_strings(["ACGT" * 25], ["ACGA" * 25]), Affine(97, 1009, 13)
+    needed = 2 * 8 * (21 + 1) + origins
+    for budget, told in ((needed - 1, OUT_OF_MEMORY), (needed, OK)):
+        assert affine_wfa.align_range(batch, costs, scope, 0, 1, budget, StaticBand(10))[1].tolist() == [told]
+
+
+def test_a_cigar_takes_the_band_that_proves_its_score_and_not_the_one_that_was_tried():
+    letters = np.frombuffer(b"ACGT", np.uint8)[np.random.default_rng(6).integers(0, 4, 101)].tobytes()
+    one, costs = (letters[:-1], letters[1:]), Affine(97, 1009, 13)
+    rows_tried = 2 * 8 * (2 * 15 + 1 + 1)  # fifteen diagonals on either side, of which one is enough
+    scores, status, cigars = align([one], costs, budget_bytes=rows_tried)
+    assert (scores, status) == ([2 * (1009 + 13)], [OK])
+    assert naive.check_cigar(*one, cigars[0], costs.triple) == scores[0] == naive.affine_score(*one, *costs.triple)
 
 
 @settings(deadline=None, max_examples=30)

@@ -110,10 +110,23 @@ def test_what_ends_with_the_batch_is_settled_as_elsewhere():
 
 def test_what_ends_with_the_batch_is_left_to_the_other_kernel_where_a_copy_has_no_room():
     batch = PairBatch.from_strings([b"ACGT", b"ACGT" * 16], [b"ACGA", b"ACGT" * 16])
-    scores, _, _ = clean._settle(*read_only_arrays(batch), 0, 2, *Edit().triple, 255, False)
-    assert scores.tolist() == [1, NO_SCORE]
+    for budget, last in ((255, NO_SCORE), (256, 0)):
+        scores, _, _ = clean._settle(*read_only_arrays(batch), 0, 2, *Edit().triple, budget, False)
+        assert scores.tolist() == [1, last]
     assert clean.align_range(batch, Edit(), "score", 0, 2, 2**20, edit_wfa)[0].tolist() == [1, 0]
     assert clean.align_range(batch, Edit(), "score", 1, 2, 2**20, edit_wfa)[0].tolist() == [0]
+
+
+def test_the_pairs_of_a_range_that_are_left_are_those_of_that_range():
+    pairs, costs = [few_errors(60 + seed, 9 * (seed % 2), 0, seed) for seed in range(20)], Affine(4, 6, 2)
+    expected = [naive.affine_score(*pair, *costs.triple) for pair in pairs]
+    alone = settled(pairs, costs)[7:15]
+    assert 0 < alone.count(NO_SCORE) < 8
+    for scope in ("score", "cigar"):
+        scores, status, runs, lengths = clean.align_range(batch_of(pairs), costs, scope, 7, 15, 2**28, affine_wfa)
+        assert (scores.tolist(), status.tolist()) == (expected[7:15], [OK] * 8)
+    cigars = format_packed(runs, np.concatenate([[0], np.cumsum(lengths)]))
+    assert [naive.check_cigar(*p, c, costs.triple) for p, c in zip(pairs[7:15], cigars, strict=True)] == expected[7:15]
 
 
 def test_share_of_a_batch():

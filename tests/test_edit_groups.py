@@ -1,6 +1,8 @@
 """Pairs of few errors side by side in lanes: right by the judge, and the same as one pair after the other gives."""
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulators import simulate
 from tests import naive
-from tests.test_edit_kernels import ALPHABETS, BUDGET, check_batch, mutate, random_pair, some_pair
+from tests.test_edit_kernels import ALPHABETS, BUDGET, ROOT, check_batch, mutate, random_pair, some_pair
 from wfa_kernels import Edit, PairBatch
 from wfa_kernels.cpu import edit_group_run, edit_groups, edit_wfa
 from wfa_kernels.cpu.backtrace import read_only_arrays
@@ -95,6 +97,44 @@ def test_a_short_pair_holds_no_other_back():
     check_batch("edit_groups", pairs)
 
 
+def test_no_pair_has_more_errors_in_a_group_than_letters():
+    """Its diagonals would lie outside its matrix; the longer pair goes on in a group of its own."""
+    draw = random.Random(9)
+    pattern = bytes(draw.choices(b"ACGT", k=400))
+    pairs = [(b"A" * 20, b"C" * 40)] * (LANES - 1) + [(pattern, mutate(pattern, 40, b"ACGT", draw))]
+    assert settled_in_lanes(batch_of(pairs)).tolist() == [False] * (LANES - 1) + [True]
+    check_batch("edit_groups", pairs)
+
+
+#: Aligns a group and two more pairs, the letters of which end before a page that cannot be read.
+_BEFORE_A_WALL = """
+import ctypes, mmap
+import numpy as np
+from wfa_kernels import Edit, PairBatch
+from wfa_kernels.cpu import edit_groups
+page = mmap.PAGESIZE
+
+def before_a_wall(count):
+    area = mmap.mmap(-1, 2 * page)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(begin + page), page, 0) == 0
+    letters = np.ctypeslib.as_array((ctypes.c_uint8 * page).from_address(begin))[page - count :]
+    letters[:] = ord("A")
+    return area, letters
+
+(_, pattern), (_, text) = kept = before_a_wall(18 * 16), before_a_wall(18 * 17)
+pairs = PairBatch(pattern, 16 * np.arange(19), text, 17 * np.arange(19))
+for scope in ("score", "cigar"):
+    print(sum(edit_groups.align_range(pairs, Edit(), scope, 0, 18, 1 << 20)[0]))
+"""
+
+
+def test_groups_read_no_further_than_the_letters():
+    done = subprocess.run([sys.executable, "-c", _BEFORE_A_WALL], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "18\n18\n"
+
+
 def test_the_limit_of_errors():
     draw = random.Random(7)
     pattern = bytes(draw.choices(b"ACGT", k=1000))
@@ -123,6 +163,27 @@ def test_a_noisy_batch_is_soon_left_to_the_other_kernel():
         clean_after_noisy.text[text_at : text_at + both] = clean_after_noisy.pattern[at : at + both]
     assert not settled_in_lanes(clean_after_noisy)[100:].any()
     check_same(clean_after_noisy)
+
+
+@pytest.mark.parametrize("longer", ["pattern", "text"])
+def test_letters_of_either_side_may_be_too_far_apart(monkeypatch, longer):
+    monkeypatch.setattr(edit_groups, "_MOST_APART", 400)
+    monkeypatch.delattr(edit_groups, "_score_range")
+    sides = ["ACGT" * 5] * LANES, ["ACGT" * 9] * LANES
+    batch = PairBatch.from_strings(*(sides if longer == "text" else sides[::-1]))
+    scores, _, _, _ = edit_groups.align_range(batch, Edit(), "score", 0, LANES, BUDGET)
+    assert scores.tolist() == [16] * LANES
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_groups_begin_where_the_memory_is_that_their_scope_takes(monkeypatch, scope):
+    asked = []
+    monkeypatch.setattr(edit_groups.edit_wfa, "align_range", lambda *given: asked.append(given[-1]))
+    batch = simulate("uniform", 64, seed=1, length=150, error=0.02)
+    least = edit_group_run.scratch_bytes(scope == "cigar")
+    for budget in (least - 1, least):
+        edit_groups.align_range(batch, Edit(), scope, 0, 64, budget)
+    assert asked == [least - 1]
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,19 @@ def test_a_backtrace_over_the_budget_still_has_a_score():
         assert cpu(algorithm, batch, "score", budget=100_000)[:2] == ([naive.edit_distance(*pair)], [OK])
 
 
+def test_rows_and_steps_of_edit_wavefronts_are_within_the_budget():
+    """Two rows, that of the search for a bound, the padded copy, and a word for 32 cells of a wavefront."""
+    pattern, text = random_pair(100, 100, 0.4, b"ACGT", 8)
+    batch, letters = PairBatch.from_strings([pattern], [text]), len(pattern) + len(text)
+    errors = naive.edit_distance(pattern, text)
+    assert 17 < errors < 32
+    fixed = 2 * 4 * (letters + 24) + 4 * 32 + letters + 2 * 65
+    words = sum((2 * e + 1 + 31) // 32 for e in range(1, errors + 1))
+    for scope, needed in (("score", fixed), ("cigar", fixed + 8 * words)):
+        assert cpu("edit_wfa", batch, scope, budget=needed - 1)[1] == [OUT_OF_MEMORY]
+        assert cpu("edit_wfa", batch, scope, budget=needed)[1] == [OK]
+
+
 def test_growing_backtrace_keeps_what_was_stored():
     """Far more steps than the first buffer holds: every doubling must keep the earlier ones."""
     pairs = [random_pair(2000, 1500, 1, b"ACGT", 6), random_pair(2500, 2500, 0.3, b"ACGT", 7)]
@@ -301,6 +314,12 @@ def test_runs_are_merged_and_split_at_the_longest_an_element_holds():
     assert cigars[:3].tolist() == [5 << 4 | DELETION, MAX_RUN << 4 | DELETION, 7 << 4 | MATCH]
     # The run before belongs to the pair before.
     assert append_run(cigars, 3, 3, MATCH, 1) == 4
+
+
+def test_the_longest_run_an_element_holds_takes_one():
+    append_run, cigars = njit(backtrace.append_run), np.zeros(2, np.uint32)
+    assert append_run(cigars, 0, append_run(cigars, 0, 0, MATCH, MAX_RUN - 1), MATCH, 1) == 1
+    assert cigars.tolist() == [MAX_RUN << 4 | MATCH, 0]
 
 
 def test_buffers_double_up_to_their_limit_and_no_further():
