@@ -159,6 +159,18 @@ def test_unrelated_long_pair_and_what_it_leaves_behind():
     check([narrow, wide, narrow, (wide[0], wide[0][:-3]), narrow], USUAL)
 
 
+def test_rows_that_narrow_on_one_side_leave_nothing_for_the_next_pair():
+    """Of unrelated letters, fewer on one side: the final diagonal is near one end of the wavefronts."""
+    random, letters = np.random.default_rng(0), np.frombuffer(b"ACGT", np.uint8)
+    pairs = [
+        tuple(letters[random.integers(0, 4, length)].tobytes() for length in (longer, longer * tenths // 10))
+        for longer in range(40, 140, 5)
+        for tenths in (3, 8, 1, 9, 5)
+    ]
+    check(pairs, USUAL)
+    check([one[::-1] for one in pairs], USUAL)
+
+
 @pytest.mark.parametrize("costs", [USUAL, Affine(1, 0, 1), Affine(7, 1, 3)], ids=str)
 def test_wide_wavefronts_are_bounded_exactly(costs):
     """Rows past 1024 diagonals: unrelated letters, and gaps that leave the band of the upper bound and come back."""
