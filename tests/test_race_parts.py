@@ -1,12 +1,9 @@
-"""Parts of the engine by themselves: the host's lock, keys, subsets, order, prepared cells, command line."""
+"""Parts of the engine by themselves: keys, subsets, order, prepared cells, command line."""
 
 import errno
-import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +15,6 @@ from workflow.aligners import Adapter
 from workflow.race import canary, engine, host, planning, provenance, team
 from workflow.race.__main__ import main
 from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes
-from workflow.race.lock import LockError, host_lock
 from workflow.race.prepared import SHARED, Prepared, held_bytes, shared_bytes
 from workflow.race.stopwatch import Stopwatch
 from workflow.race.worker import OUT_OF_MEMORY
@@ -43,57 +39,8 @@ def test_a_stopwatch_tells_phases_and_their_parts():
     assert ended == [("sizes", 10), ("sizes", 5)]
 
 
-def test_two_races_never_overlap(tmp_path):
-    lock = tmp_path / "lock"
-    script = (
-        "import sys, time; from workflow.race.lock import host_lock\n"
-        "with host_lock(sys.argv[1], poll_s=0.02):\n"
-        "    print('in', time.monotonic(), flush=True); time.sleep(0.3); print('out', time.monotonic(), flush=True)\n"
-    )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    spans = sorted([float(line.split()[1]) for line in p.communicate()[0].splitlines()] for p in processes)
-    assert len(spans) == 3 and all(a[1] <= b[0] for a, b in zip(spans[:-1], spans[1:], strict=True))
-
-
-def test_a_waiting_race_names_the_holder_and_since_when(tmp_path):
-    script = "import sys; from workflow.race.lock import host_lock\nwith host_lock(sys.argv[1]): pass\n"
-    command = [sys.executable, "-c", script, str(tmp_path / "lock")]
-    with host_lock(tmp_path / "lock"):
-        waiting = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        said = waiting.stderr.readline()
-    assert re.fullmatch(
-        rf"waiting: another race runs on this host: process {os.getpid()} since 20\d\d-\d\d-\d\d \d\d:.*, in .*\n", said
-    )
-    assert waiting.wait(timeout=60) == 0
-
-
-def test_lock_dies_with_its_process(tmp_path):
-    lock = tmp_path / "lock"
-    script = (
-        "import sys, time; from workflow.race.lock import host_lock\n"
-        "with host_lock(sys.argv[1]): print('in', flush=True); time.sleep(60)\n"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline() == "in\n"
-    holder.kill()
-    holder.wait()
-    begin = time.monotonic()
-    with host_lock(lock, poll_s=0.02):
-        assert time.monotonic() - begin < 5
-
-
 def test_subset_sizes_end_with_all():
     assert subset_sizes(1) == [1] and subset_sizes(100) == [1, 2, 7, 25, 100]
-
-
-def test_a_lock_file_that_cannot_be_is_one_error(tmp_path):
-    (tmp_path / "file").touch()
-    for path in (tmp_path, tmp_path / "none" / "lock", tmp_path / "file" / "lock"):
-        with pytest.raises(LockError, match=f"^WAVEBENCH_LOCK: {path}: cannot be opened"), host_lock(path):
-            pass
 
 
 @pytest.mark.parametrize("text", ["abc", "0", "-1", "nan"])
@@ -162,6 +109,27 @@ def test_a_commit_is_dirty_where_tracked_files_differ(tmp_path, monkeypatch):
     assert provenance.commit() == "unknown"
 
 
+def test_outside_git_the_commit_is_unknown(tmp_path, monkeypatch):
+    monkeypatch.delenv(provenance.COMMIT_VARIABLE, raising=False)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert provenance.commit() == "unknown"
+
+
+@pytest.mark.parametrize(("digits", "right"), [(6, False), (7, True), (40, True), (41, False)])
+def test_a_named_commit_has_7_to_40_digits(monkeypatch, digits, right):
+    monkeypatch.setenv(provenance.COMMIT_VARIABLE, "a" * digits)
+    if right:
+        assert provenance.commit() == "a" * digits
+    else:
+        with pytest.raises(provenance.CommitError, match="must be a commit of 7 to 40 hex digits"):
+            provenance.commit()
+
+
+def test_the_time_of_a_sample_tells_that_it_is_utc():
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", provenance.now_utc())
+
+
 def test_a_race_is_keyed_by_all_that_it_depends_on(monkeypatch):
     def key(source="a", version="1", data="d", host="h", build="", **plan):
         adapters = {"tool": SimpleNamespace(source_hash=lambda: source, build=lambda: build)}
@@ -176,12 +144,23 @@ def test_a_race_is_keyed_by_all_that_it_depends_on(monkeypatch):
     assert len({first, *others}) == 1 + len(others) and key() == first
 
 
+def test_a_tool_that_is_missing_for_another_reason_is_another_race():
+    def key(why):
+        adapters = {"tool": SimpleNamespace(source_hash=lambda: "a", build=lambda: "")}
+        conductor = SimpleNamespace(adapters=adapters, versions={}, missing={"tool": why})
+        return provenance.race_key(SimpleNamespace(tools=("tool",)), conductor, "d", "h")
+
+    assert key("not installed") == key("not installed") != key("no GPU")
+
+
 def test_another_compiler_or_driver_of_the_gpu_is_another_race(monkeypatch):
     assert {"python", "numba", "numpy"} <= set(provenance.runtime())
     monkeypatch.setattr(provenance, "version", lambda package: f"another {package}")
     monkeypatch.setattr(host, "gpus", lambda: [{"driver": "580.1"}, {"driver": "580.1"}])
     told = provenance.runtime()
-    assert (told["numba-cuda"], told["driver"]) == ("another numba-cuda", ["580.1"])
+    compilers = ("numba-cuda", "cuda-bindings", "nvidia-cuda-nvcc", "nvidia-nvvm")
+    assert [told[name] for name in compilers] == [f"another {name}" for name in compilers]
+    assert told["driver"] == ["580.1"]
 
 
 def test_a_full_disk_is_one_message(monkeypatch, capsys):
