@@ -1,11 +1,13 @@
 """What the host card tells of the GPU: asked in processes of their own, absent where there is no GPU."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,9 +55,67 @@ def test_a_named_host_has_a_letter_or_digit(monkeypatch, capsys):
     for command, arguments in ((main, ["host"]), (plan.main, [])):
         assert command(arguments) == 2
         assert capsys.readouterr().err == message
+    monkeypatch.setenv(host.HOST_VARIABLE, "n" * 60)
+    assert host.host_id() == "n" * 60
     monkeypatch.setenv(host.HOST_VARIABLE, "n" * 61)
     assert main(["host"]) == 2
     assert "WAVEBENCH_HOST is 61 letters long, 60 at most are allowed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["-h", ".hidden", "a/b", "a b", ""])
+def test_a_host_of_the_command_line_is_a_name(given):
+    with pytest.raises(host.HostError, match=f"^--host '{given}': must be a name of letters, digits"):
+        host.chosen_id(given)
+    assert host.chosen_id("H200_x-2.b") == "H200_x-2.b"
+
+
+def test_a_processors_name_is_its_model_name_or_else_the_systems_word(monkeypatch):
+    told = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some CPU: v2\nmodel name\t: Other\n"
+    monkeypatch.setattr(host, "open", lambda path: {"/proc/cpuinfo": io.StringIO(told)}[path], raising=False)
+    monkeypatch.setattr(host.platform, "processor", lambda: "")
+    monkeypatch.setattr(host.platform, "machine", lambda: "aarch64")
+    assert host.cpu_name() == "Some CPU: v2"
+    told = "processor\t: 0\nBogoMIPS\t: 243.75\n"
+    assert host.cpu_name() == "aarch64", "Linux on ARM tells no name there"
+
+
+def test_cores_that_the_process_may_not_use_do_not_count(monkeypatch):
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda _process: {3, 5, 6}, raising=False)
+    monkeypatch.setattr(host.os, "cpu_count", lambda: 64)
+    assert host.usable_cores() == 3
+
+
+def nvidia_smi(folder, monkeypatch, script):
+    """Put a program of this name first on the PATH."""
+    (folder / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_what_is_asked_of_the_gpus_stands_under_its_name(tmp_path, monkeypatch):
+    """The stand-in answers with the names of the fields that it is asked for."""
+    nvidia_smi(tmp_path, monkeypatch, 'echo "${1#--query-gpu=}"; echo; echo "Other, 1"')
+    asked = {"name": "name", "driver": "driver_version", "memory_mib": "memory.total", "clock_mhz": "clocks.max.sm"}
+    assert host.gpus() == [asked, {"name": "Other", "driver": "1"}]
+
+
+def test_what_a_failing_nvidia_smi_prints_is_no_gpu(tmp_path, monkeypatch):
+    nvidia_smi(tmp_path, monkeypatch, 'echo "NVIDIA-SMI has failed"; exit 9')
+    assert host.gpus() == []
+
+
+def test_a_card_tells_memory_in_gib_and_the_clock_in_mhz(monkeypatch):
+    monkeypatch.setattr(host, "gpus", list)
+    monkeypatch.setattr(host.psutil, "virtual_memory", lambda: SimpleNamespace(total=12 * 2**30))
+    monkeypatch.setattr(host.psutil, "cpu_freq", lambda: SimpleNamespace(current=2100.4, max=3900.0))
+    card = host.host_card("named")
+    assert (card["id"], card["memory_gib"], card["clock_mhz"]) == ("named", 12.0, 2100)
+    monkeypatch.setattr(host.psutil, "cpu_freq", lambda: None)
+    assert host.host_card()["clock_mhz"] is None
+
+
+def test_a_probe_that_prints_no_json_has_found_nothing():
+    assert gpu_probe.ask("this") is None
 
 
 def test_machines_of_one_kind_are_told_apart_and_not_named(monkeypatch, tmp_path):
