@@ -4,13 +4,18 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+import simulators
 from simulators import MODELS, PROFILES, SimulationError, generator, simulate
+from simulators import __main__ as cli
+from simulators.count import count
 from simulators.profile import Profile, error_limits, length_limits
 from simulators.uniform import nominal_edits
 from tests.naive import edit_distance
@@ -50,8 +55,17 @@ def test_no_more_threads_start_than_there_are_pairs(monkeypatch):
     for pairs in (3, 9):
         small("uniform", pairs, threads=7)
     assert asked == [3, 7]
+    small("uniform", 5, threads=4096)
     with pytest.raises(SimulationError, match="threads must be at most 4096, not 4097"):
         small("uniform", threads=4097)
+
+
+def test_all_cores_that_the_process_may_use_are_taken(monkeypatch):
+    asked = []
+    monkeypatch.setattr(generator, "ThreadPoolExecutor", lambda workers: asked.append(workers) or ThreadPoolExecutor(1))
+    monkeypatch.setattr(generator.os, "sched_getaffinity", lambda _process: set(range(5)), raising=False)
+    small("uniform", 9)
+    assert asked == [5]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -208,24 +222,59 @@ def test_metadata_tells_what_was_made(model):
         assert found == [lengths.min(), pytest.approx(lengths.mean()), lengths.max()]
 
 
+def test_the_source_of_simulated_pairs_is_told_in_words():
+    source = small("uniform").metadata["source"]
+    assert source == "simulated: random patterns of 150 bp, texts with 8 uniform edits (5 %)"
+    profile = PROFILES["nanopore"]
+    assert small("nanopore").metadata["source"] == (
+        "simulated stand-in for Nanopore reads (lengths: minimum, mean, maximum: thesis Tab 7; concentration assumed; "
+        f"errors: {profile.error_source})"
+    )
+
+
+def test_parameters_are_all_that_the_pairs_depend_on():
+    uniform, nanopore = (json.loads(small(model, seed=2).metadata["parameters"]) for model in ("uniform", "nanopore"))
+    assert uniform == {"pairs": 200, "seed": 2, "length": 150, "error": 0.05, "edits": 8}
+    assert nanopore == {"pairs": 200, "seed": 2, **asdict(PROFILES["nanopore"])}
+
+
+@pytest.mark.parametrize(
+    ("model", "length", "fits", "too_many"),
+    [("uniform", 100, 4_500_000, 4_700_000), ("illumina_150", None, 3_100_000, 3_300_000)],
+)
+def test_pairs_that_memory_does_not_hold_are_refused(monkeypatch, model, length, fits, too_many):
+    """Of a profile's mean length; 1 GiB is there."""
+    pages = {"SC_PAGE_SIZE": 2**12, "SC_PHYS_PAGES": 2**18}
+    monkeypatch.setattr(simulators.os, "sysconf", pages.get)
+    simulators._check_size(model, fits, length)
+    message = rf"^{too_many} pairs of 1\d\d bp take 1.0\d GiB, more than the 1 GiB here$"
+    with pytest.raises(SimulationError, match=message):
+        simulate(model, too_many, 1, length=length, error=0.05 if length else None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"model": "nope"}, "unknown model 'nope': one of uniform, illumina_150"),
         ({"pairs": 0}, "pairs must be an integer >= 1, not 0"),
         ({"pairs": 1.5}, "pairs must be an integer"),
+        ({"pairs": True}, "pairs must be an integer >= 1, not True"),
         ({"pairs": None}, "pairs must be an integer >= 1, not None"),
         ({"seed": -1}, "seed must be an integer >= 0"),
         ({"seed": None}, "seed must be an integer >= 0, not None"),
         ({"seed": 2**63}, "seed must be below"),
         ({"length": 0}, "length must be an integer >= 1"),
+        ({"error": -0.01}, "error must be a fraction from 0 to 1, not -0.01"),
         ({"error": 1.01}, "error must be a fraction from 0 to 1, not 1.01"),
         ({"error": float("nan")}, "error must be a fraction"),
         ({"error": "0.1"}, "error must be a fraction from 0 to 1, not '0.1'"),
         ({"error": True}, "error must be a fraction from 0 to 1, not True"),
         ({"length": None}, "uniform needs a length"),
+        ({"error": None}, "uniform needs a length .* and an error"),
         ({"threads": 0}, "threads must be an integer >= 1"),
         ({"model": "nanopore"}, "set by the model nanopore; only uniform takes them"),
+        ({"model": "nanopore", "length": None}, "set by the model nanopore; only uniform takes them"),
+        ({"model": "nanopore", "error": None}, "set by the model nanopore; only uniform takes them"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -268,3 +317,30 @@ def test_command_line_mistakes(tmp_path, monkeypatch, arguments, message):
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["0", "0.9", "-3", "1e400", "", "2.5"])
+def test_what_is_no_number_of_pairs_is_refused(text):
+    assert (count("1"), count("1e6")) == (1, 1_000_000)
+    with pytest.raises(ValueError, match=f"^'{text}' is not a number of pairs such as 1000 or 1e6$"):
+        count(text)
+
+
+def test_the_command_takes_seed_1_and_says_what_it_wrote(tmp_path):
+    done = CliRunner().invoke(cli.command, ["nanopore", "--pairs", "20", "-o", str(tmp_path / "x.arrow")])
+    read = read_pairs(tmp_path / "x.arrow")
+    assert read.content_hash() == simulate("nanopore", 20, 1).content_hash()
+    error = json.loads(read.metadata["realised"])["error_rate"]
+    assert done.stderr == f"{tmp_path / 'x.arrow'}: 20 Nanopore pairs, realised error {100 * error:.4f}%\n"
+
+
+def test_pairs_for_which_there_is_no_memory_left_are_one_message(tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "simulate", full)
+    monkeypatch.setattr(sys, "argv", ["simulators", "nanopore", "--pairs", "2", "-o", str(tmp_path / "x.seq")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2 and not list(tmp_path.iterdir())
+    assert capsys.readouterr().err == "error: so many pairs do not fit into memory; ask for fewer\n"
