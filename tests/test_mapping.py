@@ -15,10 +15,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from tests.naive import edit_distance
 from tests.real_data import ROWS, write_table
 from wfa_kernels import PairBatch
+from workflow.scripts import fetch as fetching
 from workflow.scripts import map_reads as mapping
 from workflow.scripts.fetch import cached_name, fetch
 from workflow.scripts.real_data import COLUMNS, RealDataError, read_table
@@ -30,7 +32,10 @@ COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """/good: the content; /cut: less than announced; /slow: nothing; anything else: 404. Counts the good answers."""
+    """/good: the content; /unsized: its length is not told; /cut: less than announced; /slow: nothing; else 404.
+
+    Counts the good answers.
+    """
 
     served = 0
 
@@ -38,9 +43,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/slow/x":
             self.server.patience.wait(20)
             return
-        known = self.path.startswith(("/good", "/cut"))
+        known = self.path.startswith(("/good", "/unsized", "/cut"))
         self.send_response(200 if known else 404)
-        self.send_header("Content-Length", str(len(CONTENT)) if known else "0")
+        if not self.path.startswith("/unsized"):
+            self.send_header("Content-Length", str(len(CONTENT)) if known else "0")
         self.end_headers()
         if known:
             Handler.served += 1
@@ -70,8 +76,39 @@ def test_url_is_downloaded_once_and_checked(url, tmp_path):
     path = fetch(source, SHA256.upper(), cache)
     assert Path(path).read_bytes() == CONTENT
     assert path.endswith("-reads.fa.gz")
-    assert fetch(source, SHA256, cache) == fetch(source, "", cache) == path
+    assert fetch(source, SHA256, cache) == fetch(source, SHA256.upper(), cache) == fetch(source, "", cache) == path
     assert (Handler.served, files_in(cache)) == (1, [cached_name(source)])
+    assert Path(path).stat().st_mode & 0o777 == 0o644, "a cache may be shared"
+
+
+def test_a_download_whose_length_is_not_told_is_taken(url, tmp_path):
+    assert Path(fetch(f"{url}/unsized/x", SHA256, tmp_path)).read_bytes() == CONTENT
+
+
+def test_a_url_without_a_last_part_has_a_name_in_the_cache():
+    assert cached_name("https://some.host/reads/").endswith("-download")
+
+
+def test_a_cache_that_cannot_be_is_one_error(url, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RealDataError, match=rf"^{tmp_path}/file: cannot be written \(File exists\)$"):
+        fetch(f"{url}/good/x", "", tmp_path / "file")
+
+
+def test_the_command_prints_the_path_of_the_checked_file(tmp_path, monkeypatch):
+    (tmp_path / "reads.fa").write_bytes(CONTENT)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(fetching.command, ["reads.fa", "--sha256", SHA256])
+    assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/reads.fa\n")
+    done = CliRunner().invoke(fetching.command, ["reads.fa", "--sha256", "0" * 64])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"error: reads.fa: its sha256 is {SHA256}, not {'0' * 64} as configured\n"
+
+
+def test_the_command_downloads_into_the_cache_that_is_named(url, tmp_path):
+    done = CliRunner().invoke(fetching.command, [f"{url}/good/x", "--cache", str(tmp_path / "cache")])
+    assert done.stdout == f"{tmp_path / 'cache' / cached_name(f'{url}/good/x')}\n"
+    assert Path(done.stdout.strip()).read_bytes() == CONTENT
 
 
 def test_damaged_cache_is_downloaded_again(url, tmp_path):
@@ -151,6 +188,8 @@ def test_the_shipped_table_has_no_rows_and_its_examples_are_valid(tmp_path):
     [
         (0, "a/b", "line 4: column name: 'a/b' must be letters"),
         (0, "", "line 4: column name"),
+        (0, "-x", "line 4: column name: '-x' must be letters"),
+        (0, ".x", "line 4: column name: '.x' must be letters"),
         (1, "martian", "line 4: column technology: 'martian' is not one of illumina_150,"),
         (2, "map-all", "line 4: column preset: 'map-all' is not one of sr,"),
         (3, "", "line 4: column reads: is empty"),
@@ -176,6 +215,10 @@ def test_bad_tables(tmp_path):
         read_table(table(tmp_path, header=("name", "reads")))
     with pytest.raises(RealDataError, match="none.tsv: no such file"):
         read_table(tmp_path / "none.tsv")
+    for content, message in ((b"", "line 1: the header must be"), (b"\xff\xfe", "cannot be read .*'utf-8' codec")):
+        (tmp_path / "other.tsv").write_bytes(content)
+        with pytest.raises(RealDataError, match=f"other.tsv: {message}"):
+            read_table(tmp_path / "other.tsv")
 
 
 def random_dna(rng, length):
@@ -243,7 +286,16 @@ def test_letters_of_a_hit_are_counted_by_what_became_of_them():
     }  # fmt: skip
     plain = SimpleNamespace(**vars(hit) | {"strand": 1, "q_st": 0, "q_en": 2})
     mapping._add_pair(read, contig, plain, counts, patterns, texts)
-    assert counts.pairs_with_non_acgt == 2, "of either side"
+    mapping._add_pair(read, contig, SimpleNamespace(**vars(hit) | {"r_st": 0, "r_en": 2}), counts, patterns, texts)
+    assert counts.pairs_with_non_acgt == 3, "of either side"
+
+
+def test_every_letter_of_a_reverse_read_has_its_complement():
+    read = np.frombuffer(b"ACGTRYKMBDHVSWN", np.uint8)
+    hit = SimpleNamespace(q_st=0, q_en=15, r_st=0, r_en=15, strand=-1, NM=0, cigar=[])
+    texts = []
+    mapping._add_pair(read, read, hit, mapping.Counts(), [], texts)
+    assert texts == [b"TGCAYRMKVHDBSWN"[::-1]]
 
 
 def test_a_read_has_its_first_primary_hit_and_the_others_are_counted():
@@ -309,6 +361,39 @@ def test_command_line_writes_pairs_and_counts(truth, tmp_path):
     assert int(meta["length_bp"]) == round(pairs.pattern_lengths.mean())
 
 
+def command(folder, output, report, *further):
+    """The command run in this process, on the reads of the folder."""
+    asked = {"reads": folder / "reads.fq.gz", "reference": folder / "ref.fa", "technology": "nanopore",
+             "preset": "map-ont", "name": "x", "output": output, "report": report}  # fmt: skip
+    return CliRunner().invoke(mapping.command, [*(f"--{name}={value}" for name, value in asked.items()), *further])
+
+
+@needs_mappy
+def test_the_command_takes_cap_and_seed_and_tells_them(truth, tmp_path):
+    done = command(truth[0], tmp_path / "x.arrow", tmp_path / "x.json", "--cap=7", "--seed=3")
+    assert done.exit_code == 0, done.stderr
+    expected, counts = mapping.map_reads(truth[0] / "reads.fq.gz", truth[0] / "ref.fa", "map-ont", seed=3, cap=7)
+    made, report = PairBatch.from_arrow(tmp_path / "x.arrow"), json.loads((tmp_path / "x.json").read_text())
+    assert made.content_hash() == expected.content_hash()
+    assert report["parameters"] == {
+        "name": "x", "technology": "nanopore", "reads": "reads.fq.gz", "reference": "ref.fa", "preset": "map-ont",
+        "cap": 7, "seed": 3,
+    }  # fmt: skip
+    assert counts.reads_tried < counts.reads and report["source"] == made.metadata["source"] == (
+        "real nanopore reads of reads.fq.gz, mapped to ref.fa with minimap2 (map-ont): "
+        f"7 pairs of {counts.reads_tried} reads, {counts.unmapped} unmapped"
+    )
+
+
+@pytest.mark.parametrize("absent", ["output", "report"])
+def test_what_cannot_be_written_is_told_before_reads_are_mapped(truth, tmp_path, monkeypatch, absent):
+    monkeypatch.setattr(mapping, "map_reads", lambda *_: pytest.fail("mapped"))
+    files = {"output": tmp_path / "x.arrow", "report": tmp_path / "x.json"} | {absent: tmp_path / "none/x"}
+    done = command(truth[0], **files)
+    assert done.exit_code == 2 and done.stderr.startswith(f"error: {tmp_path}/none/x: cannot be written (")
+    assert files_in(tmp_path) == []
+
+
 @needs_mappy
 def test_command_line_mistakes_are_one_message_and_exit_2(truth, tmp_path):
     folder = truth[0]
@@ -340,6 +425,13 @@ def test_a_reference_name_that_minimap2_reads_otherwise_is_refused_before_mappin
         mapping.map_reads(truth[0] / "reads.fq.gz", reference, "map-ont")
     message = f"header '{shown}': an ASCII name must follow the '>' with no blank between"
     assert str(caught.value) == f"{reference}: {message}"
+
+
+@needs_mappy
+def test_a_reference_that_has_a_name_twice_is_refused(truth, tmp_path):
+    (tmp_path / "ref.fa").write_bytes(b">one\nACGT\n>two\nACGT\n>one other words\nTTTT\n")
+    with pytest.raises(RealDataError, match=r"ref\.fa: two sequences have the same name; names must differ$"):
+        mapping.map_reads(truth[0] / "reads.fq.gz", tmp_path / "ref.fa", "map-ont")
 
 
 def test_missing_mappy_is_said(truth, monkeypatch):
