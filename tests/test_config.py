@@ -78,6 +78,8 @@ def test_the_configuration_as_committed_is_right():
         (LANE, {"round_seconds": float("nan")}, r"'round_seconds' must be seconds > 0 .*nan \(not a finite number\)"),
         (LANE, {"round_seconds": float("inf")}, r"'round_seconds' must be seconds > 0 .*inf \(not a finite number\)"),
         (LANE, {"round_seconds": 0}, r"'round_seconds' must be seconds > 0"),
+        (LANE, {"round_seconds": True}, r"'round_seconds' must be seconds > 0 .*True \(true/false\)"),
+        (LANE, {"narrow": {"thesis_tab99": {"threads": [1]}}}, r"'narrow' has unknown value 'thesis_tab99'; allowed"),
         (LANE, {"rounds": {"min": 6}}, r"'max' is missing in 'rounds'"),
         (LANE, {"rounds": {"min": 9, "max": 6}}, r"'rounds.max' must be at least rounds.min \(9\)"),
         (LANE, {"rounds": {"min": 1, "max": 6}}, r"'rounds.min' must be a whole number >= 5"),
@@ -116,6 +118,11 @@ def test_the_configuration_as_committed_is_right():
         (TAB1, {"penalties": [4, 6, 2.5]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"penalties": [4.0, 6, 2]}, r"'penalties' must be edit, or \[mismatch >= 1"),
         (TAB1, {"penalties": [99999999999, 6, 2]}, r"'penalties': mismatch must be an integer >= 1 and <= 2147483647"),
+        (
+            TAB1,
+            {"scopes": ["score", "score"]},
+            r"'scopes' must be a list of: .*; nothing may stand twice",
+        ),
         (TAB1, {"scopes": ["cigars"]}, r"'scopes.0' must be score or cigar, not 'cigars'"),
         (TAB1, {"needs": "cuda"}, r"'needs' must be gpu: all of its tools run on one"),
         (TAB1, {"most_pairs": 0}, r"'most_pairs' must be a whole number >= 1"),
@@ -147,9 +154,22 @@ def test_a_table_or_figure_without_its_experiment_is_named(project, key, name, n
     )
 
 
+@pytest.mark.parametrize("name", ["thesis_tab1", "thesis_tab2", "thesis_tab3", "thesis_tab6"])
+def test_tables_of_edit_distance_need_one_experiment(project, name):
+    change(project, CONFIG, experiments=["cpu_edit"], tables=[name], figures=[])
+    assert f"{name} needs the experiment thesis_tab1, which" in complaint(project)
+
+
 def test_what_needs_no_experiment_stands_alone(project):
     change(project, CONFIG, experiments=["thesis_tab1"], tables=["thesis_tab1"], figures=["thesis_fig1"])
     assert set(settings.load(root=project).experiments) == {"thesis_tab1"}
+
+
+@pytest.mark.parametrize(("gpus", "lane"), [([], "kick"), ([{"name": "Some GPU"}], "lite")])
+def test_the_lane_auto_is_chosen_by_the_host(monkeypatch, gpus, lane):
+    monkeypatch.setattr(settings.host, "gpus", lambda: gpus)
+    chosen = settings.load(lane="auto")
+    assert (chosen.lane["name"], chosen.gpu) == (lane, bool(gpus))
 
 
 def test_a_missing_key_is_named(project):
@@ -198,11 +218,11 @@ def test_a_nested_key_that_stands_twice_is_named(project):
     assert complaint(project) == f"{LANE}, line 5: key 'min' stands twice"
 
 
-def real_data(project, *rows):
-    """A table of real reads whose files are there; rows are (name, technology, preset)."""
+def real_data(project, *rows, source=None):
+    """A table of real reads; rows are (name, technology, preset). source: of all, else a file that is there."""
     header = (project / "config/real_data.tsv").read_text().splitlines()[-1]
     (project / "reads.fa").write_text(">a\nACGT\n")
-    source = (project / "reads.fa").as_uri()
+    source = source or (project / "reads.fa").as_uri()
     lines = [header, *("\t".join([*row, source, "", source, ""]) for row in rows)]
     (project / "config/real_data.tsv").write_text("\n".join(lines) + "\n")
 
@@ -219,6 +239,29 @@ def test_real_rows_replace_their_technology(project):
     assert "nanopore" not in chosen.left_out("thesis_tab9")
 
 
+def test_a_real_data_set_that_an_experiment_also_names_is_raced_once(project):
+    real_data(project, ("a", "nanopore", "map-ont"))
+    change(project, TAB9, datasets=["nanopore", "real_a", "illumina_150"])
+    chosen = settings.load(root=project)
+    assert chosen.datasets("thesis_tab9") == ["real_a", "illumina_150"]
+
+
+def test_a_lane_takes_so_many_pairs_of_real_reads(project):
+    real_data(project, ("a", "nanopore", "map-ont"))
+    change(project, LANE, real_pairs=321)
+    chosen = settings.load(root=project)
+    assert chosen.pairs("real_a") == chosen.raced_pairs("thesis_tab9", "real_a") == 321
+    told = plan.describe(chosen)
+    assert re.search(r"pairs: .*real_a \(321\).*, real ones at most the count shown\n", told)
+    assert told.count("at most the count shown") == 1, "of experiments with real reads alone"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_reads_of_the_web_are_no_files_of_this_machine(project, scheme):
+    real_data(project, ("a", "nanopore", "map-ont"), source=f"{scheme}://some.host/reads.fa")
+    assert settings.load(root=project).real_files("a") == []
+
+
 def test_without_mappy_the_simulated_stand_in_and_the_reason_is_kept(project, monkeypatch):
     real_data(project, ("a", "nanopore", "map-ont"), ("b", "nanopore", "map-ont"))
     monkeypatch.setattr(settings.importlib.util, "find_spec", lambda name: None)
@@ -232,6 +275,13 @@ def test_a_missing_read_file_is_named(project):
     real_data(project, ("a", "nanopore", "map-ont"))
     (project / "reads.fa").unlink()
     assert re.search(r"real_data.tsv: reads of a: no such file: .*reads.fa", complaint(project))
+
+
+def test_a_missing_reference_is_named(project):
+    real_data(project, ("a", "nanopore", "map-ont"))
+    table = project / "config/real_data.tsv"
+    table.write_text(table.read_text().removesuffix("reads.fa\t\n") + "genome.fa\t\n")
+    assert re.search(r"real_data.tsv: reference of a: no such file: .*/genome.fa$", complaint(project))
 
 
 def test_a_bad_technology_is_named_with_its_line(project):
@@ -321,6 +371,28 @@ def test_a_race_is_estimated_by_its_fewest_rounds_its_budget_or_its_most_rounds(
     assert few < some == 100 < many == STEP_SECONDS
 
 
+def test_minutes_are_those_of_the_races_the_drawings_and_the_rest(monkeypatch):
+    chosen = replace(settings.load(lane="kick"), gpu=False)
+    raced = [name for name in chosen.experiments if chosen.datasets(name)]
+    monkeypatch.setattr(plan, "experiment_seconds", lambda _chosen, name, _adapters: 600 if name in raced else 1e9)
+    drawn = len(chosen.config["tables"]) + len(chosen.config["figures"])
+    expected = 10 * len(raced) + (plan.FIXED_SECONDS + drawn * plan.SCRIPT_SECONDS) / 60
+    assert plan.estimate_minutes(chosen) == pytest.approx(expected)
+
+
+def test_each_race_takes_its_time_and_kernels_are_compiled_once(monkeypatch):
+    monkeypatch.setattr(plan, "gigabytes", lambda *_: 0.0)
+    chosen, adapters, seconds = replace(settings.load(lane="kick"), gpu=False), aligners.load(), []
+    for number in (1, 2, 3):
+        datasets = chosen.experiments["thesis_tab1"]["datasets"][:number]
+        few = replace(chosen, lane=chosen.lane | {"pairs": dict.fromkeys(datasets, 10), "narrow": {}})
+        seconds.append(plan.experiment_seconds(few, "thesis_tab1", adapters))
+    one, two, three = seconds
+    assert three - two == pytest.approx(two - one)
+    on_cpu = sum(adapters[tool].device == "cpu" for tool in plan.race_plan(few, "thesis_tab1").tools)
+    assert one - (two - one) == pytest.approx(plan.COMPILE_SECONDS["cpu"] * on_cpu)
+
+
 def test_simulated_data_sets_are_asked_for_by_their_id(project):
     chosen = settings.load(root=project)
     pairs = chosen.pairs("uniform_1000_e5")
@@ -328,6 +400,17 @@ def test_simulated_data_sets_are_asked_for_by_their_id(project):
         chosen.simulator_arguments("uniform_1000_e5") == f"uniform --length 1000 --error 0.05 --pairs {pairs} --seed 1"
     )
     assert chosen.simulator_arguments("moleculo") == f"moleculo --pairs {chosen.pairs('moleculo')} --seed 1"
+
+
+def test_data_sets_are_simulated_with_the_configured_seed(project):
+    change(project, CONFIG, seed=7)
+    assert settings.load(root=project).simulator_arguments("moleculo").endswith(" --seed 7")
+
+
+def test_every_letter_of_a_data_set_may_be_edited(project):
+    change(project, LANE, pairs={"uniform_150_e100": 10})
+    chosen = settings.load(root=project)
+    assert chosen.simulator_arguments("uniform_150_e100") == "uniform --length 150 --error 1 --pairs 10 --seed 1"
 
 
 def test_tool_files_follow_the_experiment(project):
@@ -353,6 +436,13 @@ def test_tool_versions_tell_an_upgrade_and_a_tool_that_comes_or_goes(project, mo
 
     assert len({told(lambda adapter: "1.0"), told(lambda adapter: "1.1"), told(missing)}) == 3
     assert "wavebench-affine:fast " in told(missing), "a GPU's tool is not asked"
+
+
+def test_tool_versions_tell_another_build_and_a_gpu_that_comes_or_goes(project, monkeypatch):
+    chosen = replace(settings.load(root=project), gpu=False)
+    told = {chosen.tool_versions("thesis_tab8"), replace(chosen, gpu=True).tool_versions("thesis_tab8")}
+    monkeypatch.setattr(type(aligners.load()["edlib"]), "build", lambda adapter: "built anew")
+    assert len({*told, chosen.tool_versions("thesis_tab8")}) == 3
 
 
 def test_the_plan_names_what_will_be_done(capsys):
@@ -414,3 +504,5 @@ def test_the_plan_names_real_rows_that_nothing_uses(project):
     said = plan.describe(settings.load(root=project))
     assert "real_a: no experiment names pacbio_clr" in said
     assert "real_b:" not in said
+    change(project, TAB9, datasets=["real_a", "illumina_150", "nanopore"])
+    assert "not used" not in plan.describe(settings.load(root=project)), "an experiment may name the reads themselves"
