@@ -118,6 +118,11 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         (f"{HOST}/lite/x/y.parquet", {}, "x/y.parquet holds samples of lane 'kick'"),
         (f"{HOST}/kick/thesis_tab9/y.parquet", {}, "y.parquet holds samples of experiment 'thesis_tab1'"),
         (f"{HOST}/kick/thesis_tab1/y.parquet", {}, "y.parquet holds samples of dataset 'uniform_150_e5'"),
+        (
+            f"{HOST}/kick/thesis_tab1/x/y.parquet",
+            {},
+            f"'{HOST}/kick/thesis_tab1/x/y.parquet' is neither <host>/<lane>/",
+        ),
         (f"{HOST}/kick/thesis_tab1/u$(touch z).parquet", {}, "names are of letters, digits, '_', '.' and '-'"),
     ],
 )
@@ -148,6 +153,31 @@ def test_nothing_to_export_is_said(tmp_path, capsys):
     folders = [f"--{name}={tmp_path}" for name in ("samples", "profiles", "recorded")]
     assert main(["export", *folders, "--out", str(tmp_path / "b.zip")]) == 2
     assert "holds no samples" in capsys.readouterr().err and files_in(tmp_path) == []
+
+
+def test_a_bundle_without_a_file_is_said(tmp_path):
+    with pytest.raises(bundle.BundleError, match=r"b\.zip: holds no samples$"):
+        bundle.take(zipped(tmp_path / "b.zip", {}), tmp_path / "there")
+
+
+def test_a_bundle_with_a_password_is_one_message(tmp_path):
+    content = zipped(tmp_path / "b.zip", {RACE: b"secret"}).read_bytes()
+    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the file itself, and of the list of files
+        at = content.index(header) + flags
+        content = content[:at] + b"\1" + content[at + 1 :]
+    (tmp_path / "b.zip").write_bytes(content)
+    with pytest.raises(bundle.BundleError, match=r"b\.zip: not a bundle"):
+        bundle.take(tmp_path / "b.zip", tmp_path / "there")
+
+
+def test_a_folder_that_cannot_be_written_is_named(results):
+    (results / "file").touch()
+    folders = (results / "samples", results / "file/b.zip", results / "profile", results / "recorded")
+    with pytest.raises(bundle.BundleError, match=r"/file/b\.zip: cannot be written \(Not a directory\)$"):
+        bundle.export(*folders)
+    bundle.export(folders[0], results / "b.zip", *folders[2:])
+    with pytest.raises(bundle.BundleError, match=r"/file: cannot be written \(Not a directory\)$"):
+        bundle.take(results / "b.zip", results / "file")
 
 
 def test_a_damaged_bundle_is_one_message(results, capsys):

@@ -1,6 +1,7 @@
 """Samples of reads that are no longer named so go out of the tables' sight, and nothing else does."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,15 @@ def test_it_says_what_is_moved_and_where_to(results, monkeypatch, capsys):
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 3 and all("config/real_data.tsv no longer names these reads" in line for line in said)
     assert put_aside.main() == 0 and capsys.readouterr().out == ""
+
+
+def test_samples_of_reads_that_cannot_be_mapped_here_now_stay(results, monkeypatch, capsys):
+    chosen = SimpleNamespace(real_rows=(), left_rows=(A, B), config={"real_data": "config/real_data.tsv"})
+    monkeypatch.setattr(put_aside, "ROOT", results.parent)
+    monkeypatch.setattr(host, "host_id", lambda: "own")
+    monkeypatch.setattr(settings, "load", lambda: chosen)
+    assert put_aside.main() == 0 and capsys.readouterr().out == ""
+    assert held(results / "samples") == set(FILES)
 
 
 def test_a_file_that_holds_no_samples_is_one_message(results, monkeypatch, capsys):
