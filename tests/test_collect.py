@@ -10,7 +10,7 @@ import pytest
 
 from tests.synthetic import CURRENT, race_rows
 from workflow.race import provenance, samples
-from workflow.scripts import ratios
+from workflow.scripts import ratios, stale
 from workflow.scripts.collect import collect
 from workflow.scripts.stale import current_hashes, is_stale
 from workflow.scripts.tables import thesis_tab7
@@ -104,6 +104,14 @@ def test_other_sources_are_stale_in_tables_and_in_ratios_alike(tmp_path, hash_, 
 
 def test_samples_of_a_tool_that_is_gone_are_stale():
     assert is_stale({"tool": "gone", "variant": "", "tool_source_hash": "any"}, current_hashes())
+
+
+def test_the_digest_of_the_tools_tells_other_sources(monkeypatch):
+    digests = []
+    for hashes in ({"a": "1", "b": "2"}, {"b": "2", "a": "1"}, {"a": "1", "b": "3"}, {"a": "1"}):
+        monkeypatch.setattr(stale, "current_hashes", lambda hashes=hashes: hashes)
+        digests.append(stale.current_digest())
+    assert digests[0] == digests[1] and len(set(digests)) == 3
 
 
 @pytest.mark.parametrize(
@@ -286,3 +294,16 @@ def test_the_ledger_holds_each_cell_once_and_blames_no_heuristic_for_missed_opti
     assert list(zip(found["scope"], found["pairs"], found["recall_native"], found["broken"], strict=True)) == [
         ("cigar", 10, 0.5, True), ("score", 10, 0.5, True), ("cigar", 20_000, 1, False), ("score", 20_000, 0.5, False),
     ]  # fmt: skip
+
+
+def test_the_ledger_says_how_many_answers_were_verified_and_cells_wrong(tmp_path):
+    def cell(threads, **changes):
+        return race_rows("uniform_150_e5", {("edlib", "", threads): 1.0}, **changes)
+
+    crashed = cell(4, status="crashed", verified=None, recall_native=None, failing_pairs=None)
+    rows = [*cell(1, verified=100), *cell(2, verified=7, recall_native=0.5), *crashed]
+    samples.write(tmp_path / "r.parquet", rows, {})
+    done = run("workflow.scripts.verify_ledger", "--races", tmp_path / "r.parquet", "--out", tmp_path / "new/out.csv")
+    assert (done.returncode, done.stderr) == (0, "3 cells, 107 answers verified, 1 cells with wrong answers\n")
+    told = pd.read_csv(tmp_path / "new/out.csv")
+    assert list(told.columns) == list(ledger([]).columns) and told["threads"].tolist() == [2, 1, 4]
