@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from workflow.race import lock as host_locks
-from workflow.race.lock import LockError, host_lock
+from workflow.race.lock import LOCK_VARIABLE, LockError, host_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -87,6 +87,12 @@ def test_a_race_that_waits_says_so_once(tmp_path, monkeypatch, capsys, content, 
     with host_lock(tmp_path / "lock"):
         assert patience.left == 0
     assert capsys.readouterr().err == f"waiting: another race runs on this host: {holder}\n"
+
+
+def test_the_lock_lies_where_the_variable_says(tmp_path, monkeypatch):
+    monkeypatch.setenv(LOCK_VARIABLE, str(tmp_path / "lock"))
+    with host_lock():
+        assert (tmp_path / "lock").read_text().startswith(f"process {os.getpid()} ")
 
 
 def test_of_the_holder_before_nothing_is_left_in_the_file(tmp_path):
