@@ -93,8 +93,8 @@ def nvidia_smi(folder, monkeypatch, script):
 
 
 def test_what_is_asked_of_the_gpus_stands_under_its_name(tmp_path, monkeypatch):
-    """The stand-in answers with the names of the fields that it is asked for."""
-    nvidia_smi(tmp_path, monkeypatch, 'echo "${1#--query-gpu=}"; echo; echo "Other, 1"')
+    """The stand-in answers with the names of the fields that it is asked for, and tells units unless told not to."""
+    nvidia_smi(tmp_path, monkeypatch, 'test "${2%,nounits}" = "$2" || echo "${1#--query-gpu=}"; echo; echo "Other, 1"')
     asked = {"name": "name", "driver": "driver_version", "memory_mib": "memory.total", "clock_mhz": "clocks.max.sm"}
     assert host.gpus() == [asked, {"name": "Other", "driver": "1"}]
 
