@@ -110,6 +110,7 @@ def test_the_configuration_as_committed_is_right():
             {"narrow": {"thesis_tab1": {"datasets": ["moleculo"]}}},
             r"unknown value 'moleculo'; allowed are u",
         ),
+        (TAB1, {"id": "thesis_tab8"}, r"'id' has unknown value 'thesis_tab8'; allowed are thesis_tab1"),
         (TAB1, {"tools": ["edlip"]}, r"'tools' has unknown value 'edlip'; allowed are .*edlib"),
         (TAB1, {"datasets": ["nanopor"]}, r"'datasets' has unknown value 'nanopor'; allowed are .*nanopore"),
         (TAB1, {"datasets": ["real_mine"]}, r"'datasets' has unknown value 'real_mine'"),

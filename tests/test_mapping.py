@@ -331,6 +331,15 @@ def test_order_is_seeded_and_threads_change_nothing(truth):
 
 
 @needs_mappy
+@pytest.mark.parametrize("threads", [1, 3])
+def test_reads_beyond_a_block_are_mapped_too(truth, monkeypatch, threads):
+    whole, counts = mapping.map_reads(truth[0] / "reads.fq.gz", truth[0] / "ref.fa", "map-ont", seed=3)
+    monkeypatch.setattr(mapping, "_BLOCK_READS", 4)
+    again = mapping.map_reads(truth[0] / "reads.fq.gz", truth[0] / "ref.fa", "map-ont", seed=3, threads=threads)
+    assert (again[0].content_hash(), again[1]) == (whole.content_hash(), counts)
+
+
+@needs_mappy
 def test_cap_takes_the_first_pairs_and_counts_the_rest(truth):
     folder, _ = truth
     whole, _ = mapping.map_reads(folder / "reads.fq.gz", folder / "ref.fa", "map-ont", seed=3)

@@ -64,9 +64,10 @@ def test_this_hosts_samples_of_other_reads_are_moved(results, rows, aside):
     assert sorted(path.read_bytes() for path in moved) == sorted(before[name] for name in aside)
 
 
-def test_samples_that_do_not_tell_of_what_reads_they_are_stay(results):
+@pytest.mark.parametrize("card", [{}, {"data": None}])
+def test_samples_that_do_not_tell_of_what_reads_they_are_stay(results, card):
     path = results / f"samples/{FILES[0]}.parquet"
-    samples.write(path, race_rows("real_a", {("edlib", "", 1): 1.0}, rounds=1), {})
+    samples.write(path, race_rows("real_a", {("edlib", "", 1): 1.0}, rounds=1), card)
     put_aside.put_aside(results, "own", [replace(A, preset="lr:hq"), B])
     assert held(results / "put_aside") == {FILES[2]}
 
