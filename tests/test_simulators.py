@@ -334,13 +334,22 @@ def test_the_command_takes_seed_1_and_says_what_it_wrote(tmp_path):
     assert done.stderr == f"{tmp_path / 'x.arrow'}: 20 Nanopore pairs, realised error {100 * error:.4f}%\n"
 
 
-def test_pairs_for_which_there_is_no_memory_left_are_one_message(tmp_path, monkeypatch, capsys):
-    def full(*_, **__):
-        raise MemoryError
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (MemoryError, 2, "error: so many pairs do not fit into memory; ask for fewer"),
+        (KeyboardInterrupt, 130, ""),
+    ],
+)
+def test_a_command_that_runs_out_of_memory_or_is_interrupted_leaves_nothing(
+    tmp_path, monkeypatch, capsys, raised, code, said
+):
+    def fail(*_, **__):
+        raise raised
 
-    monkeypatch.setattr(cli, "simulate", full)
+    monkeypatch.setattr(cli, "simulate", fail)
     monkeypatch.setattr(sys, "argv", ["simulators", "nanopore", "--pairs", "2", "-o", str(tmp_path / "x.seq")])
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    assert ended.value.code == 2 and not list(tmp_path.iterdir())
-    assert capsys.readouterr().err == "error: so many pairs do not fit into memory; ask for fewer\n"
+    assert ended.value.code == code and not list(tmp_path.iterdir())
+    assert capsys.readouterr().err.strip() == said
