@@ -32,10 +32,10 @@ def two_tools(threads=2, **changes):
     return race_rows("uniform_150_e5", seconds, **changes)
 
 
-def fast(seconds=0.054, **changes):
+def fast(**changes):
     """Sample rows of our fast design on a GPU."""
     changes = {"host": "gpu", "quantity": "time_end_to_end_pinned", "pairs": 10**7, **changes}
-    return race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): seconds}, **changes)
+    return race_rows("uniform_150_e5", {("wavebench-edit", "fast", 1): 0.054}, **changes)
 
 
 def test_missing_cells_of_ours_are_counted_by_their_reason(tmp_path):
@@ -59,6 +59,19 @@ def test_a_host_tells_all_lanes_and_commits_and_its_first_and_last_day():
     assert host["days"] == ["2026-01-02", "2026-01-09"]
 
 
+def test_the_copies_of_another_host_are_not_told(races):
+    speeds = {"a": 20.0, "b": 50.0}
+    cards = [{"pcie_gb_s": dict.fromkeys(("h2d_pinned", "d2h_pinned"), speed)} for speed in speeds.values()]
+    found = races(*((two_tools(host=h), CARD | {"host_card": card}) for h, card in zip(speeds, cards, strict=True)))
+    told = [host["card"] for host in summary.hosts([measurement(host=host) for host in speeds], found)]
+    assert [re.findall(r"[\d.]+", card) for card in told] == [["20", "20"], ["50", "50"]]
+
+
+def test_this_host_is_told_before_recorded_ones():
+    told = [measurement(host="a", source="recorded"), measurement(host="z"), measurement(host="b", source="recorded")]
+    assert [host["name"] for host in summary.hosts(told, [])] == ["z", "a", "b"]
+
+
 def test_a_card_tells_the_versions():
     card = {"cpu": "Some CPU", "python": "3.12.1", "numba": "0.61.0", "gpus": [{"name": "G", "driver": "1"}]}
     assert summary.card_text(card, []) == "Some CPU, G (driver 1), Python 3.12.1, numba 0.61.0"
@@ -69,6 +82,12 @@ def test_cells_without_a_time_are_not_counted_as_verified():
     silent = [measurement(status="timeout", median_s=None, recall_native=None), measurement(median_s=None)]
     told = summary.verification([measurement(verified=100), measurement(verified=7), *silent])
     assert (told["timed"], told["judged"], told["pairs"]) == (2, 2, 107)
+
+
+def test_answers_of_a_cell_that_refused_every_pair_are_refused_ones():
+    none = {"coverage": 0.0, "recall_native": None, "verified": 0}
+    told = summary.verification([measurement(tool="ksw2", refused='{"over_limit": 5, "out_of_memory": 2}', **none)])
+    assert told["refused"] == ["KSW2: out of memory, 2 answers", "KSW2: over limit, 5 answers"]
 
 
 @pytest.mark.parametrize(
@@ -135,10 +154,15 @@ def test_the_fast_design_of_this_host_stands_first_and_its_doubts_are_told(races
     ]  # fmt: skip
 
 
-def test_the_fast_design_is_told_by_the_median_of_its_rounds(races):
-    rows = [row | {"value_s": seconds} for row, seconds in zip(fast(rounds=3), (0.01, 0.06, 9.0), strict=True)]
-    (told,) = summary.on_gpu(races((rows, WIRED)))
-    assert told["scopes"] == ["with CIGAR 1.0 × on 1 data set"]
+def test_on_the_page_this_host_stands_first_and_its_recorded_races_apart(races, tmp_path):
+    recorded = tmp_path / "b/kick/thesis_tab1/uniform_150_e5.parquet"
+    recorded.parent.mkdir(parents=True)
+    samples.write(recorded, two_tools(host="b", time_utc="2026-01-01T00:00:00Z"), CARD)
+    on_gpu = [(fast(host=host, experiment="thesis_fig7"), WIRED) for host in "ab"]
+    found = races(*((two_tools(host=host), CARD) for host in "ab"), *on_gpu)
+    page = render.render([], [], [measurement(host="b")], [*found, *render.ratios.read([recorded])], {})
+    assert re.findall(r"<b>thesis_tab1</b> on ([^,:]*)", page) == ["b", "a", "b (another run)"]
+    assert re.findall(r"<b>thesis_fig7</b> on ([^,:]*)", page) == ["b", "a"]
 
 
 def page_of(folder, id_):
