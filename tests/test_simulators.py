@@ -240,14 +240,14 @@ def test_parameters_are_all_that_the_pairs_depend_on():
 
 @pytest.mark.parametrize(
     ("model", "length", "fits", "too_many"),
-    [("uniform", 100, 4_500_000, 4_700_000), ("illumina_150", None, 3_100_000, 3_300_000)],
+    [("uniform", 100, 4400, 4500), ("illumina_150", None, 3100, 3200)],
 )
 def test_pairs_that_memory_does_not_hold_are_refused(monkeypatch, model, length, fits, too_many):
-    """Of a profile's mean length; 1 GiB is there."""
-    pages = {"SC_PAGE_SIZE": 2**12, "SC_PHYS_PAGES": 2**18}
+    """By a profile's mean length; 1 MiB is there."""
+    pages = {"SC_PAGE_SIZE": 2**12, "SC_PHYS_PAGES": 2**8}
     monkeypatch.setattr(simulators.os, "sysconf", pages.get)
     simulators._check_size(model, fits, length)
-    message = rf"^{too_many} pairs of 1\d\d bp take 1.0\d GiB, more than the 1 GiB here$"
+    message = rf"^{too_many} pairs of 1\d\d bp take 0.00\d+ GiB, more than the 0.000977 GiB here$"
     with pytest.raises(SimulationError, match=message):
         simulate(model, too_many, 1, length=length, error=0.05 if length else None)
 
