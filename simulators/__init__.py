@@ -101,7 +101,10 @@ def _check(model, pairs, seed, length, error, threads):
 def _check_size(model, pairs, length):
     """Refuse before work what cannot fit in memory: letters of both sequences, and two offsets a pair."""
     letters = length or (PROFILES[model].mean if model in PROFILES else 0)
-    needed = pairs * (2.1 * letters + 24)
+    try:
+        needed = pairs * (2.1 * letters + 24)
+    except OverflowError:  # an integer past what a float holds
+        needed = math.inf
     held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
     if needed > held:
         raise SimulationError(

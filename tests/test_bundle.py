@@ -123,6 +123,7 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
             {},
             f"'{HOST}/kick/thesis_tab1/x/y.parquet' is neither <host>/<lane>/",
         ),
+        (".", {}, "'.' is neither <host>/<lane>/"),
         (f"{HOST}/kick/thesis_tab1/u$(touch z).parquet", {}, "names are of letters, digits, '_', '.' and '-'"),
     ],
 )
@@ -180,12 +181,21 @@ def test_a_folder_that_cannot_be_written_is_named(results):
         bundle.take(results / "b.zip", results / "file")
 
 
-def test_a_damaged_bundle_is_one_message(results, capsys):
+@pytest.mark.parametrize(
+    ("packing", "said"),
+    [
+        (zipfile.ZIP_DEFLATED, "not a bundle"),
+        (zipfile.ZIP_LZMA, "not a bundle"),
+        (zipfile.ZIP_BZIP2, "cannot be read (Invalid data stream)"),
+    ],
+)
+def test_a_damaged_bundle_is_one_message(results, capsys, packing, said):
     """Packed again, as mail programs do, and cut in the middle of a file's bytes."""
-    with zipfile.ZipFile(results / "b.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(results / "b.zip", "w", packing) as archive:
         archive.writestr(RACE, bytes(range(256)) * 64)
     whole = bytearray((results / "b.zip").read_bytes())
-    whole[60:90] = bytes(30)
+    begin = 30 + len(RACE)  # behind a header with its name
+    whole[begin + 4 : begin + 44] = bytes(40)
     (results / "b.zip").write_bytes(whole)
     assert main(["import", str(results / "b.zip"), "--recorded", str(results / "there")]) == 2
-    assert "b.zip: not a bundle" in capsys.readouterr().err and not (results / "there").exists()
+    assert f"b.zip: {said}" in capsys.readouterr().err and not (results / "there").exists()

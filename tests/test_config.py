@@ -109,6 +109,8 @@ def test_the_configuration_as_committed_is_right():
             {"narrow": {"thesis_tab1": {"datasets": ["moleculo"]}}},
             r"unknown value 'moleculo'; allowed are u",
         ),
+        (LANE, {"pairs": {150: 10}}, r"'pairs' has unknown value '150'; allowed are uniform_<length>"),
+        (LANE, {"pairs": {None: 10}}, r"'pairs' has unknown value 'None'; allowed are uniform_<length>"),
         (TAB1, {"id": "thesis_tab8"}, r"'id' has unknown value 'thesis_tab8'; allowed are thesis_tab1"),
         (TAB1, {"tools": ["edlip"]}, r"'tools' has unknown value 'edlip'; allowed are .*edlib"),
         (TAB1, {"datasets": ["nanopor"]}, r"'datasets' has unknown value 'nanopor'; allowed are .*nanopore"),

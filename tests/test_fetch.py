@@ -18,7 +18,8 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """/good: the content; /unsized: its length is not told; /cut: less than announced; /slow: nothing; else 404.
+    """/good: the content; /unsized: its length is not told, /missized: by no number; /cut: less than announced; /slow:
+    nothing; else 404.
 
     Counts the good answers.
     """
@@ -29,9 +30,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/slow/x":
             self.server.patience.wait(20)
             return
-        known = self.path.startswith(("/good", "/unsized", "/cut"))
+        known = self.path.startswith(("/good", "/unsized", "/missized", "/cut"))
         self.send_response(200 if known else 404)
-        if not self.path.startswith("/unsized"):
+        if self.path.startswith("/missized"):
+            self.send_header("Content-Length", "all")
+        elif not self.path.startswith("/unsized"):
             self.send_header("Content-Length", str(len(CONTENT)) if known else "0")
         self.end_headers()
         if known:
@@ -67,12 +70,18 @@ def test_url_is_downloaded_once_and_checked(url, tmp_path):
     assert Path(path).stat().st_mode & 0o777 == 0o644, "a cache may be shared"
 
 
-def test_a_download_whose_length_is_not_told_is_taken(url, tmp_path):
-    assert Path(fetch(f"{url}/unsized/x", SHA256, tmp_path)).read_bytes() == CONTENT
+@pytest.mark.parametrize("path", ["/unsized/x", "/missized/x"])
+def test_a_download_whose_length_is_not_told_is_taken(url, tmp_path, path):
+    assert Path(fetch(url + path, SHA256, tmp_path)).read_bytes() == CONTENT
 
 
 def test_a_url_without_a_last_part_has_a_name_in_the_cache():
     assert cached_name("https://some.host/reads/").endswith("-download")
+
+
+def test_of_a_long_last_part_the_cache_keeps_the_end(url, tmp_path):
+    path = Path(fetch(f"{url}/good/{'x' * 300}.fa.gz", "", tmp_path))
+    assert path.read_bytes() == CONTENT and path.name.endswith("x.fa.gz")
 
 
 def test_a_cache_that_cannot_be_is_one_error(url, tmp_path):

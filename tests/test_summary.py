@@ -78,6 +78,12 @@ def test_a_card_tells_the_versions():
     assert summary.card_text({}, []) == "no host card"
 
 
+@pytest.mark.parametrize(("told", "clock"), [("1980", ", up to 1980 MHz"), ("[N/A]", ""), (None, "")])
+def test_a_gpus_clock_is_told_where_it_is_known(told, clock):
+    gpu = {"name": "G", "driver": "1", "clock_mhz": told}
+    assert summary.card_text({"gpus": [gpu]}, []) == f"G (driver 1{clock})"
+
+
 def test_cells_without_a_time_are_not_counted_as_verified():
     silent = [measurement(status="timeout", median_s=None, recall_native=None), measurement(median_s=None)]
     told = summary.verification([measurement(verified=100), measurement(verified=7), *silent])

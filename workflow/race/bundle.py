@@ -2,6 +2,7 @@
 
 import io
 import json
+import lzma
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -81,8 +82,9 @@ def _content(bundle):
         with zipfile.ZipFile(bundle) as archive:
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     except OSError as error:
-        raise BundleError(f"{bundle}: cannot be read ({error.strerror})") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):  # the last: it is encrypted
+        reason = error.strerror or error  # what bzip2 cannot unpack has no number
+        raise BundleError(f"{bundle}: cannot be read ({reason})") from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError):  # the last: it is encrypted
         raise BundleError(f"{bundle}: not a bundle (the zip file that `export` writes)") from None
     if not content:
         raise BundleError(f"{bundle}: holds no samples")
@@ -90,9 +92,9 @@ def _content(bundle):
 
 
 def _check(bundle, name, data):
-    parts = PurePosixPath(name).parts
+    path = PurePosixPath(name)
+    parts, kind = path.parts, path.name.removesuffix(".json")
     plain = all(map(is_name, parts))
-    kind = parts[-1].removesuffix(".json")
     if len(parts) == 4 and plain and name.endswith(".parquet"):
         _check_race(f"{bundle}: {name}", parts, data)
     elif len(parts) == 3 and plain and parts[1:] == ("profile", f"{kind}.json") and kind in layout.KINDS:

@@ -80,7 +80,8 @@ def card_text(card, copies):
 
 
 def _gpu_text(gpu):
-    clock = f", up to {gpu['clock_mhz']} MHz" if gpu.get("clock_mhz") else ""
+    mhz = str(gpu.get("clock_mhz"))  # nvidia-smi may tell none: [N/A]
+    clock = f", up to {mhz} MHz" if mhz.isdigit() else ""
     return f"{gpu.get('name')} (driver {gpu.get('driver')}{clock})"
 
 

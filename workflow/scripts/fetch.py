@@ -20,6 +20,8 @@ from workflow.scripts.real_data import RealDataError, split_url
 #: Seconds without a byte after which a download is given up.
 TIMEOUT_S = 60
 _BLOCK_BYTES = 1 << 20
+#: Of a file's name in the cache, which may have 255 with what stands before.
+_LAST_LETTERS = 200
 
 
 def fetch(source, sha256="", cache="results/cache", timeout_s=TIMEOUT_S):
@@ -54,7 +56,7 @@ def _local_path(source, parts):
 
 def cached_name(url):
     """File name of a URL in the cache: told apart by a hash of the URL, readable by its last part."""
-    last = os.path.basename(urllib.parse.urlsplit(url).path) or "download"
+    last = os.path.basename(urllib.parse.urlsplit(url).path)[-_LAST_LETTERS:] or "download"
     return f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{last}"
 
 
@@ -84,7 +86,7 @@ def _download(url, sink, timeout_s):
     digest, received = hashlib.sha256(), 0
     try:
         with urllib.request.urlopen(url, timeout=timeout_s) as response:
-            length = response.headers.get("Content-Length")
+            length = response.length  # None where the server tells none
             while block := response.read(_BLOCK_BYTES):
                 sink.write(block)
                 digest.update(block)
@@ -93,7 +95,7 @@ def _download(url, sink, timeout_s):
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise RealDataError(f"{url}: cannot be downloaded ({reason})") from None
     # read(n) ends quietly when the connection is cut: only the length tells.
-    if length is not None and received != int(length):
+    if length is not None and received != length:
         raise RealDataError(f"{url}: cut off after {received} of {length} bytes")
     return digest.hexdigest()
 

@@ -270,7 +270,7 @@ def _plan(experiment, lane, file):
 
 
 def _known_dataset(dataset, real, key, file):
-    uniform = UNIFORM.fullmatch(dataset)
+    uniform = UNIFORM.fullmatch(str(dataset))  # a key of YAML may be a number, or null
     if uniform and float(uniform["percent"]) <= 100:
         return
     _among(dataset, ["uniform_<length>_e<percent>", *real_data.TECHNOLOGIES, *real], key, file)
