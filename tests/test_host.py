@@ -1,4 +1,4 @@
-"""What the host card tells of the GPU: asked in processes of their own, absent where there is no GPU."""
+"""What the host card tells of a machine, its processor and its GPUs, which are asked in processes of their own."""
 
 import io
 import json

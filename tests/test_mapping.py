@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from tests.naive import edit_distance
 from tests.real_data import ROWS, write_table
+from tests.test_fetch import files_in
 from wfa_kernels import PairBatch
 from workflow.scripts import map_reads as mapping
 from workflow.scripts.fetch import fetch
@@ -23,10 +24,6 @@ from workflow.scripts.real_data import COLUMNS, RealDataError, read_table
 
 needs_mappy = pytest.mark.skipif(find_spec("mappy") is None, reason="mappy is not installed (it compiles C)")
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
-
-
-def files_in(folder):
-    return sorted(p.name for p in folder.iterdir()) if folder.exists() else []
 
 
 GOOD_ROW = ("ecoli", "nanopore", "map-ont", "reads.fq", "", "ref.fa", "")

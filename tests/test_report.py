@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from tests.synthetic import collect, measurement, race_rows, write_measurements
+from tests import synthetic
+from tests.synthetic import collect, measurement, race_rows, two_tools, write_measurements
 from workflow.race import provenance, samples
 from workflow.report import render, summary
 from workflow.scripts import table_html
@@ -16,10 +17,7 @@ from workflow.scripts.plotting import save
 from workflow.scripts.tables import thesis_tab1
 
 ROOT = Path(__file__).resolve().parents[1]
-CARD = {
-    "host_card": {"cpu": "Some CPU", "cores": 2, "memory_gib": 8.0, "gpus": []}, "valid": True, "seed": 1,
-    **provenance.conditions(),
-}  # fmt: skip
+CARD = synthetic.CARD | {"host_card": {"cpu": "Some CPU", "cores": 2, "memory_gib": 8.0, "gpus": []}}
 
 
 @pytest.fixture
@@ -50,11 +48,6 @@ def report(tmp_path):
         return (tmp_path / "report.html").read_text()
 
     return report
-
-
-def two_tools(**changes):
-    times = {("wavebench-wfa", "cpu", 2): 1.0, ("edlib", "", 2): 3.0}
-    return race_rows("uniform_150_e5", times, **changes)
 
 
 def plain(page):
@@ -210,12 +203,6 @@ def test_a_card_tells_the_bandwidths_measured_beside_all_races():
     card = {"cpu": "Some CPU", "gpus": [{"name": "Some GPU", "driver": "1"}], "pcie_gb_s": copies[0]}
     told = "pinned copies at 48.7 to 55.5 GB/s in and 55.4 out, as measured beside its races"
     assert summary.card_text(card, copies) == f"Some CPU, Some GPU (driver 1), {told}"
-
-
-def test_a_card_tells_the_clocks():
-    gpu = {"name": "Some GPU", "driver": "1", "clock_mhz": "1980"}
-    card = {"cpu": "Some CPU", "cores": 16, "clock_mhz": 2100, "gpus": [gpu]}
-    assert summary.card_text(card, []) == "Some CPU, 16 cores, 2100 MHz, Some GPU (driver 1, up to 1980 MHz)"
 
 
 def copies(inward):

@@ -5,11 +5,10 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from tests.synthetic import measurement, race_rows, write_measurements
+from tests.synthetic import CARD, measurement, race_rows, two_tools, write_measurements
 from workflow.race import provenance, samples
 from workflow.report import render, summary
 
-CARD = {"host_card": {}, "valid": True, "seed": 1, **provenance.conditions()}
 #: Of a host on which the fast design of a GPU can be set beside its wire.
 WIRED = CARD | {"host_card": {"gpus": [{"name": "Some GPU"}], "pcie_gb_s": {"h2d_pinned": 50.0, "d2h_pinned": 50.0}}}
 
@@ -25,11 +24,6 @@ def races(tmp_path):
         return render.ratios.read(paths)
 
     return races
-
-
-def two_tools(threads=2, **changes):
-    seconds = {("wavebench-wfa", "cpu", threads): 1.0, ("edlib", "", threads): 3.0}
-    return race_rows("uniform_150_e5", seconds, **changes)
 
 
 def fast(**changes):
@@ -79,9 +73,10 @@ def test_a_card_tells_the_versions():
 
 
 @pytest.mark.parametrize(("told", "clock"), [("1980", ", up to 1980 MHz"), ("[N/A]", ""), (None, "")])
-def test_a_gpus_clock_is_told_where_it_is_known(told, clock):
+def test_a_card_tells_the_clocks_that_are_known(told, clock):
     gpu = {"name": "G", "driver": "1", "clock_mhz": told}
-    assert summary.card_text({"gpus": [gpu]}, []) == f"G (driver 1{clock})"
+    card = {"cpu": "Some CPU", "cores": 16, "clock_mhz": 2100, "gpus": [gpu]}
+    assert summary.card_text(card, []) == f"Some CPU, 16 cores, 2100 MHz, G (driver 1{clock})"
 
 
 def test_cells_without_a_time_are_not_counted_as_verified():

@@ -20,7 +20,7 @@ from workflow.scripts.real_data import RealDataError, split_url
 #: Seconds without a byte after which a download is given up.
 TIMEOUT_S = 60
 _BLOCK_BYTES = 1 << 20
-#: Of a file's name in the cache, which may have 255 with what stands before.
+#: Most letters of a URL's last part in the name of its file, which with a hash before them may have 255.
 _LAST_LETTERS = 200
 
 
