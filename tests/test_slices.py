@@ -130,6 +130,31 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
     assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
 
 
+@pytest.mark.parametrize(
+    ("left_s", "found"),
+    [(21, (1, 1.6)), (20, (0.5, 1.6)), (14, (0.125, 1.6)), (13, (0.125, 0.8)), (1, (0.125, 0.8))],
+)
+def test_a_gpus_slice_is_halved_once_where_the_shortest_on_the_cpu_do_not_fit(left_s, found, monkeypatch):
+    """Ten milliseconds a pair, 8 rounds: 8, 4, 2 and 1 s on the CPU, 12.8 and 6.4 on the GPU."""
+    runs = {"cpu": {n: Run(n / 100, n / 100, 0) for n in (12, 25, 50, 100)}}
+    runs["cuda"] = {n: Run(n / 100, n / 100, 0) for n in (80, 160)}
+
+    def cells(entries, slices_s):
+        fitting = {device: pairs_within(runs[device], list(runs[device]), slices_s[device]) for device in runs}
+        return [Key(device, "score", 1, n) for device, n in fitting.items()]
+
+    race = object.__new__(one_race.Race)
+    race.plan = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s={"cpu": 1, "cuda": 1.6})
+    adapters = {device: SimpleNamespace(device=device, shared_bytes_a_base=0) for device in runs}
+    race.conductor = SimpleNamespace(adapters=adapters, say=lambda line: None)
+    monkeypatch.setattr(race, "_cells", cells, raising=False)
+    monkeypatch.setattr(race, "_fits", lambda keys: True, raising=False)
+    monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: one_race.STEP_SECONDS - left_s))
+    race.began = 0
+    entries = {Key(device, "score", 1, 0): (tried, None) for device, tried in runs.items()}
+    assert race._slices(entries, race.plan.slices_s) == dict(zip(("cpu", "cuda"), found, strict=True))
+
+
 @pytest.mark.parametrize(("tools", "slice_s"), [(0, 2), (11, 2), (12, 1), (24, 0.5), (48, 0.25), (10_000, 0.25)])
 def test_sizes_are_found_by_slices_of_which_a_step_holds_the_rounds_of_that_many_cells(tools, slice_s):
     """Two scopes a tool, 18.9 s of 450 for slices of 1 s; a missing tool and one of the GPU do not count."""
@@ -164,9 +189,10 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
     assert any("in place of 1 s (cpu): the fewest rounds would not fit" in line for line in lines)
     assert frame[~frame["twin"] & (frame["tool"] == "steady")]["round"].max() >= 5
     monkeypatch.setattr(one_race, "STEP_SECONDS", 1)
-    frame, card, lines = arena(["steady", "on-gpu"], twin="steady", gpu_round_seconds=0.8, **lane)
-    assert pairs_of(frame)["on-gpu"] == 40 and card["round_seconds"]["cuda"] == 0.8, "a GPU's slice stays as it is"
-    assert not any("(cuda): the fewest" in line for line in lines)
+    frame, card, lines = arena(["steady", "on-gpu"], twin="steady", gpu_round_seconds=1.2, **lane)
+    assert card["round_seconds"] == {"cpu": 1 / 8, "cuda": 0.6}, "a GPU's slice is halved once"
+    assert pairs_of(frame) == {"steady": 10, "on-gpu": 40}, "10 ms a pair"
+    assert any("slices of 0.6 s in place of 1.2 s (cuda): the fewest" in line for line in lines)
     frame, card, _ = arena(["steady", "honest"], twin="steady", **lane)
     assert card["round_seconds"] == {"cpu": 1 / 8}, "the fewest rounds are run in any case, on no less of the slice"
     assert pairs_of(frame)["steady"] == 10

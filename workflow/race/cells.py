@@ -18,10 +18,9 @@ class Plan:
     ids; twin: the one that runs twice, which is also the reference that runs on every subset in use; the block of
     another device has a twin of its own (twin_keys).
     round_seconds: a cell's slice of a round, at most (race.Race shortens it where the fewest rounds would pass the time
-    of a step); gpu_round_seconds: of a GPU's exact tool, which stays: what it is good for is many pairs. race_seconds:
-    budget of a race from its start, calibration, exact scores and verification included; only the fewest rounds may
-    pass it.
-    timeout_seconds: of one run. most_pairs: of a data set, the first ones; None: all.
+    of a step); gpu_round_seconds: of a GPU's exact tool. race_seconds: budget of a race from its start, calibration,
+    exact scores and verification included; only the fewest rounds may pass it. timeout_seconds: of one run. most_pairs:
+    of a data set, the first ones; None: all.
     """
 
     experiment: str

@@ -39,9 +39,10 @@ SIZES_ROUNDS = 2.5
 COLD_S = 0.01
 #: Seconds of a run of one thread from which on it tells of longer ones: less may be the call rather than its pairs.
 TELLING_S = 0.001
-#: A CPU tool's slice is shortened to this part of the plan's at least: on a pair or two what a call costs besides would
-#: be all that its time tells. A race that is then too long is.
-LEAST_SLICE = 1 / 8
+#: A slice is shortened to this part of the plan's at least, a GPU's only where that of the CPU is and all does not fit
+#: yet. On a pair or two what a call costs besides would be all that a time on the CPU tells, and a GPU is good for many
+#: pairs. A race that is then too long is.
+LEAST_SLICE = {"cpu": 1 / 8, "cuda": 1 / 2}
 
 
 class Race:
@@ -119,7 +120,7 @@ class Race:
         tools = [tool for tool in self.plan.tools if tool not in conductor.missing and self._device_of(tool) == "cpu"]
         cells = sum(len(conductor.supported_jobs(tool)) * len(conductor.threads(tool)) for tool in tools)
         slices_a_step = slices.PACE * cells * (SIZES_ROUNDS + self.plan.min_rounds + FURTHER_ROUNDS)
-        least = planned | {"cpu": LEAST_SLICE * planned["cpu"]}
+        least = planned | {"cpu": LEAST_SLICE["cpu"] * planned["cpu"]}
         return slices.shortened(planned, least, STEP_SECONDS, lambda tried: {"cpu": slices_a_step * tried["cpu"]})
 
     def _entries(self, slices_s):
@@ -152,8 +153,8 @@ class Race:
         return slice_s if adapter.exact else min(slice_s, slices_s.get("cpu", self.plan.round_seconds))
 
     def _slices(self, entries, planned):
-        """{device: seconds of a cell's slice}: those that sizes were found by; on the CPU less where the fewest rounds
-        would not fit."""
+        """{device: seconds of a cell's slice}: those that sizes were found by; less where the fewest rounds would not
+        fit, on a GPU where less on the CPU is not enough."""
         tried = {key: runs for key, (runs, _) in entries.items() if runs}
         left_s = self.began + STEP_SECONDS - time.monotonic()
         rounds = self.plan.min_rounds + FURTHER_ROUNDS
@@ -176,8 +177,11 @@ class Race:
         least = dict(planned)
         cpu = [run.run_s for key, runs in tried.items() if self._device(key) == "cpu" for run in runs.values()]
         if cpu:
-            least["cpu"] = max(LEAST_SLICE * self.plan.round_seconds, min(cpu))
+            least["cpu"] = max(LEAST_SLICE["cpu"] * self.plan.round_seconds, min(cpu))
         found = slices.shortened(planned, least, left_s, costs_s)
+        if "cuda" in found:
+            least["cuda"] = LEAST_SLICE["cuda"] * planned["cuda"]
+            found = slices.shortened(found, least, left_s, costs_s)
         for device, slice_s in found.items():
             asked = self.plan.slices_s[device]
             if slice_s < asked:
