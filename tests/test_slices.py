@@ -144,6 +144,7 @@ def test_a_gpus_slice_is_halved_once_where_the_shortest_on_the_cpu_do_not_fit(le
         return [Key(device, "score", 1, n) for device, n in fitting.items()]
 
     race = object.__new__(one_race.Race)
+    race.pairs = random_pairs(160, 20)
     race.plan = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s={"cpu": 1, "cuda": 1.6})
     adapters = {device: SimpleNamespace(device=device, shared_bytes_a_base=0) for device in runs}
     race.conductor = SimpleNamespace(adapters=adapters, say=lambda line: None)
@@ -258,16 +259,22 @@ def test_of_each_objective_as_many_exact_scores_are_asked_for_as_its_cells_run(m
     assert [pairs for _, pairs, _ in asked] == [7, 7], "its CIGARs are scored under the experiment's penalties, too"
 
 
-@pytest.mark.parametrize("budget, cost", [(1e9, 8 * 2 + 1), (0, 8 * 2 + 8 * 26)])
-def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, budget, cost):
-    """Ten million pairs or more take seconds to page-lock, once, and were counted for each cell of so many."""
-    costs = {}
+@pytest.fixture
+def costs(monkeypatch):
+    """What the planned slices are said to cost, {device: seconds}, once slices are found; they stay."""
+    told = {}
 
     def shortened(planned, least, left_s, costs_s):
-        costs.update(costs_s(planned))
+        told.update(costs_s(planned))
         return planned
 
     monkeypatch.setattr(one_race.slices, "shortened", shortened)
+    return told
+
+
+@pytest.mark.parametrize("budget, cost", [(1e9, 8 * 2 + 1), (0, 8 * 2 + 8 * 26)])
+def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(costs, monkeypatch, budget, cost):
+    """Ten million pairs or more take seconds to page-lock, once, and were counted for each cell of so many."""
     race = object.__new__(one_race.Race)
     adapter = SimpleNamespace(device="cuda", shared_bytes_a_base=1, held_bytes_a_base=0, held_bytes_a_pair=0)
     race.plan, race.pairs, race.began = SimpleNamespace(min_rounds=6, slices_s={"cuda": 2.5}), random_pairs(40, 20), 0
@@ -278,7 +285,20 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(monkeypatch, b
     monkeypatch.setattr(race, "_cells", lambda entries, slices_s: dict.fromkeys([most, few]), raising=False)
     runs = {Key("fast", "score", 1, 0): {40: Run(1, 1, 25)}, Key("fast", "cigar", 1, 0): {10: Run(1, 1, 1)}}
     race._slices({key: (found, None) for key, found in runs.items()}, {"cuda": 2.5})
-    assert costs == {"cuda": cost}
+    assert costs == pytest.approx({"cuda": cost}), "a few letters more"
+
+
+def test_letters_cost_time_besides(costs, monkeypatch):
+    """A hundred million pairs: their answers take as long to hash, verify and write as some runs of theirs."""
+    monkeypatch.setattr(one_race, "LETTER_S", 0.25)
+    race = object.__new__(one_race.Race)
+    race.pairs = PairBatch.from_strings(["ACGT", "A", "ACGTACGT"], ["AC", "ACG", ""])
+    race.plan, race.began = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s={"cpu": 1}), 0
+    race.conductor = SimpleNamespace(adapters={"some": SimpleNamespace(device="cpu", shared_bytes_a_base=0)})
+    monkeypatch.setattr(race, "_cells", lambda entries, slices_s: [Key("some", "score", 1, 2)], raising=False)
+    monkeypatch.setattr(race, "_fits", lambda keys: True, raising=False)
+    race._slices({Key("some", "score", 1, 0): ({2: Run(1, 3, 5)}, None)}, {"cpu": 1})
+    assert costs == {"cpu": 8 * 3 + 5 + 10 / 4}
 
 
 @pytest.mark.parametrize(("tools", "asked"), [(("x", "x@pageable"), ["x"]), (("x@pageable", "x"), ["x@pageable", "x"])])

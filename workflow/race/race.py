@@ -13,7 +13,7 @@ import psutil
 from wfa_kernels import Affine, PairBatch
 from workflow.race import canary, kernel_cache, oracle, slices, statistics
 from workflow.race.cells import Key, Record, reference_keys, round_order, subset_sizes, twin_keys
-from workflow.race.prepared import data_bytes, held_bytes, shared_bytes
+from workflow.race.prepared import bases, data_bytes, held_bytes, shared_bytes
 from workflow.race.team import WorkerFailed
 from workflow.race.worker import shard_bounds
 
@@ -31,6 +31,10 @@ EXACT_SECONDS = 120
 #: and hashing of answers. Measured, with the fewest of 6: 1.0 (thesis Tab 1, 50,000 pairs of 150 letters) and 1.6
 #: (thesis Tab 8, 300 of 10,000).
 FURTHER_ROUNDS = 2
+#: Seconds a letter of a cell that its rounds take beyond that: to verify and hash answers, and to write them to memory
+#: that is taken anew. Of a tool on the CPU next to nothing, of a GPU's whole data sets 7 to 87 s a race, .05 to .32 ns
+#: a letter (thesis Tab 1 of 1000 letters, Tab 8 of 150 and 1000, the fewest rounds, on H200 hosts).
+LETTER_S = 3e-10
 #: Rounds that finding the sizes takes, before it is known what fits: 126 to 160 s at slices of 1 s (thesis Tab 1, 55
 #: cells on the CPU of an H200 host with 16 cores), of which a round takes 50 by PACE.
 SIZES_ROUNDS = 2.5
@@ -171,7 +175,7 @@ class Race:
                 # What the cells of a worker share of the most pairs is there: it was brought to find the sizes.
                 brought = key.n == most[device] and self.conductor.adapters[key.tool].shared_bytes_a_base
                 prepared = rounds if not fits[device] else 0 if brought else 1
-                costs[device] += slices.cost_s(runs, key.n, rounds, prepared)
+                costs[device] += slices.cost_s(runs, key.n, rounds, prepared) + LETTER_S * bases(self.pairs, key.n)
             return costs
 
         least = dict(planned)
