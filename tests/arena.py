@@ -25,10 +25,11 @@ class Arena:
         self, tools, twin="honest", penalties="edit", scopes=("score", "cigar"), threads=(1,), timeout=20,
         besides=None, **lane
     ):  # fmt: skip
-        """Write experiment.yaml and lane.yaml. besides: further keys of the one. lane: keys of the other."""
+        """Write experiment.yaml, of the tools and the twin, and lane.yaml. besides: further keys of the one. lane: of
+        the other."""
         (self.folder / "experiment.yaml").write_text(yaml.safe_dump({
             "id": "fake", "penalties": penalties, "scopes": list(scopes), "threads": list(threads),
-            "datasets": ["small"], "tools": list(tools), "twin": twin, **(besides or {}),
+            "datasets": ["small"], "tools": list(dict.fromkeys([*tools, twin])), "twin": twin, **(besides or {}),
         }))  # fmt: skip
         (self.folder / "lane.yaml").write_text(yaml.safe_dump({
             "name": "test", "rounds": {"min": 5, "max": 6}, "round_seconds": 0.05, "race_seconds": 5,

@@ -107,8 +107,8 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         ("h/profile/kernels.json", b"{}", "h/profile/kernels.json is no profile of kind 'kernels'"),
         ("h/profile/kernels.json", synthetic_profiles.kernels(layout=0), "has layout 0, this version reads 1"),
         ("h/profile/kernels.json", synthetic_profiles.kernels(host="g"), "h/profile/kernels.json is of host 'g'"),
-        ("h/profile/other.json", b"{}", "'h/profile/other.json' is neither <host>/<lane>/"),
-        ("../profile/kernels.json", synthetic_profiles.kernels(host=".."), "'../profile/kernels.json' is neither"),
+        ("h/profile/other.json", b"{}", "h/profile/other.json is neither <host>/<lane>/"),
+        ("../profile/kernels.json", synthetic_profiles.kernels(host=".."), "../profile/kernels.json is neither"),
         ("h/lite/x/y.parquet", b"no Parquet", "h/lite/x/y.parquet: cannot be read as a race file ("),
         ("h/lite/x/y.parquet", {"card": b"{"}, "h/lite/x/y.parquet: cannot be read as a race file ("),
         ("h/lite/x/y.parquet", {"card": b"null"}, "h/lite/x/y.parquet has a race card that is no mapping"),
@@ -121,9 +121,9 @@ def test_recorded_samples_of_an_earlier_version_are_taken(tmp_path):
         (
             f"{HOST}/kick/thesis_tab1/x/y.parquet",
             {},
-            f"'{HOST}/kick/thesis_tab1/x/y.parquet' is neither <host>/<lane>/",
+            f"{HOST}/kick/thesis_tab1/x/y.parquet is neither <host>/<lane>/",
         ),
-        (".", {}, "'.' is neither <host>/<lane>/"),
+        (".", {}, ": . is neither <host>/<lane>/"),
         (f"{HOST}/kick/thesis_tab1/u$(touch z).parquet", {}, "names are of letters, digits, '_', '.' and '-'"),
     ],
 )
@@ -148,6 +148,15 @@ def test_an_interrupted_import_leaves_no_partial_file(results, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         bundle.take(results / "b.zip", results / "there")
     assert files_in(results / "there") == []
+
+
+def test_what_no_import_would_take_is_not_exported(results, capsys):
+    (results / f"samples/kick/{HOST}").rename(results / "samples/kick/other")
+    folders = [f"--{name}={results / name}" for name in ("samples", "profiles", "recorded")]
+    assert main(["export", *folders, "--out", str(results / "b.zip")]) == 2
+    told = f"/samples/kick/other/thesis_tab1/uniform_150_e5.parquet holds samples of host '{HOST}'"
+    assert told in capsys.readouterr().err
+    assert not (results / "b.zip").exists()
 
 
 def test_nothing_to_export_is_said(tmp_path, capsys):

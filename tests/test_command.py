@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+import click
 import numpy as np
 import pytest
 
 from tests import naive
 from tests.test_api import ragged_pairs
-from wfa_kernels import Affine, AlignmentResult, Edit, PairBatch, StaticBand, __version__, align
+from wfa_kernels import Affine, AlignError, AlignmentResult, Edit, PairBatch, StaticBand, __version__, align
 from wfa_kernels import __main__ as command_line
 from wfa_kernels import result as results
 
@@ -124,7 +125,9 @@ def test_a_pair_that_can_cost_too_much_is_named(tmp_path, penalties, bp):
         (["SEQ", "--edit", "--memory-limit", "lots"], "is not a size"),
         (["SEQ", "--edit", "--memory-limit", "4"], "'4' is so many bytes; a size is such as 512M or 2G"),
         (["SEQ", "--edit", "--memory-limit", "1e30"], "'1e30' is more than any machine has"),
-        (["SEQ", "--edit", "--device-memory", "1M"], "device_memory must be an integer >= 268435456"),
+        (["SEQ", "--edit", "--device-memory", "1M"], "'1M' is less than 256M; a size is such as 512M or 2G"),
+        (["SEQ", "--edit", "--memory-limit", "-1G"], "'-1G' is not a size such as 512M or 2G"),
+        (["SEQ", "--edit", "--device-memory", "0"], "'0' is not a size such as 512M or 2G"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(seq, arguments, message):
@@ -184,7 +187,7 @@ def test_too_little_memory_is_one_message(monkeypatch, seq, capsys):
 def test_what_is_asked_for_is_what_align_is_given(monkeypatch, seq, tmp_path):
     told = {}
 
-    def given(pairs, penalties, scope, *, progress, **how):
+    def given(pairs, penalties, scope, *, progress=None, **how):
         told.update(how, penalties=penalties, scope=scope)
         return AlignmentResult(np.zeros(len(pairs), np.int32), np.zeros(len(pairs), np.uint8))
 
@@ -258,6 +261,16 @@ def test_a_full_disk(tmp_path):
     assert (done.returncode, done.stderr) == (2, said)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--device-memory", "300M", "--device", "cuda"], ["--static-band", "3"], ["-o", "none/out.tsv"]]
+)
+def test_what_is_refused_is_told_before_pairs_are_read(arguments, monkeypatch):
+    monkeypatch.setattr(command_line, "_read", mock.Mock(side_effect=AssertionError("read")))
+    monkeypatch.setattr("wfa_kernels.api.gpu_problem", lambda **_: "none here")
+    with pytest.raises((AlignError, click.ClickException)):
+        command_line.cli(["align", "-", "--edit", *arguments], standalone_mode=False)
+
+
 @pytest.mark.parametrize("began_as", [KeyboardInterrupt, ZeroDivisionError])
 def test_an_interruption_within_numbas_code_is_one_too(monkeypatch, began_as):
     """It comes out as a SystemError, or as several, one the cause of the next."""
@@ -277,25 +290,27 @@ def test_an_interruption_within_numbas_code_is_one_too(monkeypatch, began_as):
     assert began_as is not KeyboardInterrupt or ended.value.code == 130
 
 
-def test_an_interrupt_does_not_wait_for_a_long_pair(tmp_path):
-    code = """
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_does_not_wait_for_a_long_pair(tmp_path, number, code):
+    script = """
 import signal, sys, time
 from wfa_kernels import __main__ as command_line
 from wfa_kernels.cpu import interrupts
 
-def align(*_, **__):
-    print("begun", flush=True)
-    interrupts.hold(time.sleep, 60)  # as a kernel runs: within the main thread signals would wait for it
+def align(pairs, *_, **__):
+    if len(pairs):
+        print("begun", flush=True)
+        interrupts.hold(time.sleep, 60)  # as a kernel runs: within the main thread signals would wait for it
 
 command_line.align = align
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 command_line.main()
 """
     (tmp_path / "one.seq").write_text(">ACGT\n<ACT\n")
-    command = [sys.executable, "-c", code, "align", "one.seq", "--edit", "-o", "out.tsv"]
+    command = [sys.executable, "-c", script, "align", "one.seq", "--edit", "-o", "out.tsv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout.readline() == "begun\n"
-        running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 130
+        running.send_signal(number)
+        assert running.wait(30) == code
     assert os.listdir(tmp_path) == ["one.seq"]

@@ -40,6 +40,18 @@ LATIN = "\xe9"
         ("targets/cpu_ratio.csv", "asked", LATIN, "cpu_ratio.csv: must be UTF-8 text"),
         ("targets/cpu_ratio.csv", "asked", "askd", "cpu_ratio.csv: needs numbers 'asked' and 'stretch' of"),
         ("peers/wfa_gpu_h200.yaml", "tool:", "tol:", "wfa_gpu_h200.yaml: unknown key 'tol'; allowed are date, device"),
+        (
+            "peers/wfa_gpu_h200.yaml",
+            "wfa-gpu",
+            "wfagpu",
+            "key 'tool' must be id of a program that tables have ",
+        ),
+        (
+            "peers/wfa_gpu_h200.yaml",
+            "uniform_150_e5:",
+            "uniform_150_e5x:",
+            "'times' must be names of data sets, uniform_",
+        ),
         ("gpus.csv", "property", "proprty", "gpus.csv: columns must be device,property,value"),
         (
             ALIASES,

@@ -1,6 +1,7 @@
 """Files are whole or not there; links, pipes and devices are written to as they stand."""
 
 import os
+import select
 
 import pytest
 
@@ -89,6 +90,17 @@ def test_a_pipe_is_written_to(tmp_path):
     os.close(writer)
     with open(reader) as source:
         assert source.read() == "rows"
+
+
+def test_the_reader_of_a_named_pipe_waits_for_what_is_written(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader, told = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK), select.poll()
+    told.register(reader)
+    whole_file.require_writable(tmp_path / "pipe")
+    assert told.poll(0) == [], "no writer has come and gone"
+    write(tmp_path / "pipe", "rows")
+    assert os.read(reader, 10) == b"rows" and told.poll(0) == [(reader, select.POLLHUP)]
+    os.close(reader)
 
 
 def test_nothing_is_left_where_it_could_be_written(tmp_path):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from wfa_kernels import (
     AlignError,
     Edit,
     HeuristicError,
+    PairBatch,
     PairsError,
     PenaltyError,
     StaticBand,
@@ -22,7 +24,14 @@ from wfa_kernels import (
     align,
     whole_file,
 )
-from wfa_kernels.api import ALGORITHMS, DEFAULT_MEMORY_LIMIT, DEVICES, MOST_THREADS, SCOPES
+from wfa_kernels.api import (
+    ALGORITHMS,
+    DEFAULT_MEMORY_LIMIT,
+    DEVICES,
+    LEAST_DEVICE_MEMORY,
+    MOST_THREADS,
+    SCOPES,
+)
 from wfa_kernels.designs import DESIGNS
 from wfa_kernels.formats import read_pairs
 from wfa_kernels.result import STATUS_NAMES
@@ -68,7 +77,9 @@ def _bytes(_context, _parameter, text):
     try:
         size = int(float(number) * _UNITS[unit])
     except (KeyError, ValueError, OverflowError):
-        raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G") from None
+        size = 0
+    if size < 1:
+        raise click.BadParameter(f"{text!r} is not a size such as 512M or 2G")
     if size >= 2**63:
         raise click.BadParameter(f"{text!r} is more than any machine has; a size is such as 512M or 2G")
     return size
@@ -81,11 +92,23 @@ def _memory_limit(context, parameter, text):
     return size
 
 
+def _device_memory(context, parameter, text):
+    size = _bytes(context, parameter, text)
+    if size is not None and size < LEAST_DEVICE_MEMORY:
+        raise click.BadParameter(f"{text!r} is less than {LEAST_DEVICE_MEMORY >> 20}M; a size is such as 512M or 2G")
+    return size
+
+
 def _check_output(output, inputs):
-    """The table would take the place of what was read."""
+    """The table would take the place of what was read, or cannot be written."""
     for path in filter(None, inputs):
         if output != "-" and os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise click.UsageError(f"-o {output}: this file is read from, and would be overwritten; name another")
+    if output != "-":
+        try:
+            whole_file.require_writable(output)
+        except OSError as error:
+            raise click.ClickException(f"{output}: cannot be written ({error.strerror})") from None
 
 
 def _read(pairs, texts, keep_case):
@@ -158,7 +181,7 @@ def cli():
     help="Working memory over all threads, such as 512M or 4G.",
 )  # fmt: skip
 @click.option(
-    "--device-memory", callback=_bytes,
+    "--device-memory", callback=_device_memory,
     help="Memory on the GPU, such as 4G, 256M or more [default: half of what is free].",
 )  # fmt: skip
 @click.option(
@@ -189,14 +212,16 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
     """
     penalties, heuristic = _penalties(edit, affine), _heuristic(static_band, wavefront_reduction)
     _check_output(output, (pairs, texts))
+    options = {
+        "device": device, "design": design, "algorithm": algorithm, "threads": threads, "memory_limit": memory_limit,
+        "device_memory": device_memory, "heuristic": heuristic,
+    }  # fmt: skip
+    align(PairBatch.from_strings([], []), penalties, scope, **options)  # what it refuses is told before pairs are read
     batch = _read(pairs, texts, keep_case)
     show = not quiet and sys.stderr is not None and sys.stderr.isatty()
     with _output(output) as sink:
         with tqdm(total=len(batch), unit="pair", disable=not show, delay=1, file=sys.stderr) as bar:
-            result = _beside(
-                align, batch, penalties, scope, device=device, design=design, algorithm=algorithm, threads=threads,
-                memory_limit=memory_limit, device_memory=device_memory, progress=bar.update, heuristic=heuristic,
-            )  # fmt: skip
+            result = _beside(align, batch, penalties, scope, progress=bar.update, **options)
         write_tsv(result, sink)
     if result.rescued:
         done = f"{result.rescued} of {len(result)} pairs"
@@ -208,6 +233,11 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
 def _beside(work, *arguments, **options):
     """What ``work`` gives, in a thread of its own: a signal in a kernel waits, and one of a long pair takes minutes."""
     return ThreadPoolExecutor(1).submit(work, *arguments, **options).result()
+
+
+def _terminated(number, _frame):
+    """Go through all that Ctrl-C does, and leave no part of a file; the exit code is the shell's of that signal."""
+    sys.exit(128 + number)
 
 
 def _leave(code):
@@ -227,10 +257,13 @@ def _interrupted(error):
 
 def main():
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
         _leave(130)
+    except SystemExit as left:
+        _leave(left.code)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import stat
 
 #: Links in these folders are descriptors of a process, or names of devices: what they lead to is not to be replaced.
 _DESCRIPTORS = ("/proc/", "/dev/")
@@ -34,10 +35,14 @@ def beside(path):
 
 
 def require_writable(path):
-    """Raise OSError unless ``beside(path)`` could be written to now: to be asked before long work."""
+    """Raise OSError unless ``beside(path)`` could be written to now: to be asked before long work.
+
+    A pipe is not tried: to open and close it would end what its reader reads.
+    """
     place = _place(path)
     if place is None:
-        open(path, "ab").close()
+        if not stat.S_ISFIFO(os.stat(path).st_mode):
+            open(path, "ab").close()
         return
     open(_part(place), "wb").close()
     os.remove(_part(place))

@@ -35,7 +35,7 @@ def _parser():
     run.add_argument("--data", required=True, metavar="DIR", help="folder of <dataset>.arrow")
     run.add_argument("--out", required=True, metavar="DIR", help="folder to write <dataset>.parquet to")
     run.add_argument("--store", default="results/store", metavar="DIR", help="finished races [%(default)s]")
-    run.add_argument("--datasets", type=lambda text: text.split(","), metavar="A,B", help="only these")
+    run.add_argument("--datasets", type=_names, metavar="A,B", help="only these")
     run.add_argument("--host", help="id of this host [derived]")
     run.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="start no race that would end later")
 
@@ -62,6 +62,13 @@ def _seconds(text):
     if not seconds > 0:
         raise argparse.ArgumentTypeError(f"must be a number of seconds > 0, not {text}")
     return seconds
+
+
+def _names(text):
+    names = text.split(",")
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"must be names of data sets with a comma between, not {text!r}")
+    return names
 
 
 def _leave(number, _frame):

@@ -24,7 +24,7 @@ def export(samples, out, profiles="results/profile", recorded="results/recorded"
     samples: folder of ``<lane>/<host>/<experiment>/<dataset>.parquet``. profiles: folder of ``<host>/<kind>.json``.
     recorded: folder of ``<host>/profile/<kind>.json``, of which those of the hosts in the other two folders count.
     Inside the bundle all lie as under results/recorded: ``<host>/<lane>/<experiment>/<dataset>.parquet`` and
-    ``<host>/profile/<kind>.json``. Raises BundleError.
+    ``<host>/profile/<kind>.json``. Raises BundleError, also for what take() would refuse.
     """
     races = {}
     for path in sorted(Path(samples).glob("*/*/*/*.parquet")):
@@ -36,6 +36,8 @@ def export(samples, out, profiles="results/profile", recorded="results/recorded"
     told = {name: path for name, path in others.items() if name.split("/")[0] in hosts} | own
     if not races and not told:
         raise BundleError(f"{samples}: holds no samples (<lane>/<host>/<experiment>/<dataset>.parquet)")
+    for name, path in (races | told).items():
+        _check(str(path), name, path.read_bytes())
     _write_zip(out, races | told)
     return len(races), len(told)
 
@@ -61,7 +63,7 @@ def take(bundle, recorded):
     """
     content = _content(bundle)
     for name, data in content.items():
-        _check(bundle, name, data)
+        _check(f"{bundle}: {name}", name, data)
     replaced = 0
     try:
         for name, data in content.items():
@@ -91,17 +93,18 @@ def _content(bundle):
     return content
 
 
-def _check(bundle, name, data):
+def _check(where, name, data):
+    """Raise BundleError unless a file may lie in a bundle under that name. where: what the message calls it."""
     path = PurePosixPath(name)
     parts, kind = path.parts, path.name.removesuffix(".json")
     plain = all(map(is_name, parts))
     if len(parts) == 4 and plain and name.endswith(".parquet"):
-        _check_race(f"{bundle}: {name}", parts, data)
+        _check_race(where, parts, data)
     elif len(parts) == 3 and plain and parts[1:] == ("profile", f"{kind}.json") and kind in layout.KINDS:
-        _check_profile(f"{bundle}: {name}", parts[0], kind, data)
+        _check_profile(where, parts[0], kind, data)
     else:
         raise BundleError(
-            f"{bundle}: {name!r} is neither <host>/<lane>/<experiment>/<dataset>.parquet nor <host>/profile/"
+            f"{where} is neither <host>/<lane>/<experiment>/<dataset>.parquet nor <host>/profile/"
             f"<kind>.json, the kind one of {', '.join(layout.KINDS)}; names are of letters, digits, '_', '.' and '-'"
         )
 

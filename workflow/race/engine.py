@@ -19,19 +19,23 @@ from workflow.race.conductor import Conductor
 from workflow.race.data_card import data_card
 from workflow.race.host import chosen_id, host_card
 from workflow.race.lock import host_lock
-from workflow.race.planning import EngineError, load_experiment, make_plan
+from workflow.race.planning import EngineError, load_experiment, load_yaml, make_plan, narrowed
+
+#: What the names of real data sets begin with, which stand for their technology in an experiment.
+REAL = "real_"
 
 
 def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, time_limit_s=None, say=None):
     """Race the experiment's data sets; returns the number left undone at time_limit_s.
 
     data: folder of ``<dataset>.arrow``. out: folder of the ``<dataset>.parquet`` to write. store: folder of finished
-    races and exact scores. datasets: ids, by default every one whose file is in ``data`` and that the experiment names.
+    races and exact scores. datasets: ids, by default every one whose file is in ``data`` and that the experiment names,
+    as far as the lane narrows that; real data sets by their names only.
     """
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     adapters = aligners.load()
     plan = make_plan(experiment_path, lane_path, list(adapters))
-    paths, absent = _dataset_paths(experiment_path, data, datasets)
+    paths, absent = _dataset_paths(experiment_path, lane_path, data, datasets)
     host = chosen_id(host)
     provenance.commit()  # a bad one is told before the first race
     for folder in (out, store):
@@ -63,12 +67,19 @@ def _require_writable(folder):
         raise EngineError(f"{folder}: cannot be written (permission denied)")
 
 
-def _dataset_paths(experiment_path, data, datasets):
-    """({dataset: path}, those of the experiment without a file where none were asked for by name).
+def _dataset_paths(experiment_path, lane_path, data, datasets):
+    """({dataset: path}, those of the experiment in this lane without a file where none were asked for by name).
 
     Each file is opened before the first race.
     """
-    known = load_experiment(experiment_path)["datasets"]
+    experiment = load_experiment(experiment_path)
+    known = narrowed(experiment, load_yaml(lane_path))["datasets"]
+    unknown = [d for d in datasets or () if d not in experiment["datasets"] and not d.startswith(REAL)]
+    if unknown:
+        allowed = ", ".join([*experiment["datasets"], f"{REAL}<name>"])
+        raise EngineError(f"{experiment_path}: names no data set {unknown[0]!r}; allowed are {allowed}")
+    if not known and not datasets:
+        raise EngineError(f"{lane_path}: leaves {experiment['id']} out; --datasets names what to race all the same")
     named = datasets or [d for d in known if (Path(data) / f"{d}.arrow").exists()]
     if not named:
         raise EngineError(f"{data}: holds no <dataset>.arrow of {experiment_path} (it names {', '.join(known)})")

@@ -125,11 +125,30 @@ def make_plan(experiment_path, lane_path, known_tools):
         if tool not in known_tools:
             allowed = ", ".join(sorted(known_tools))
             raise EngineError(f"{experiment_path}: key 'tools' has unknown {tool!r} (known are {allowed})")
+    if experiment["twin"] not in experiment["tools"]:
+        allowed = ", ".join(experiment["tools"])
+        raise EngineError(
+            f"{experiment_path}: key 'twin' must be one of its tools ({allowed}), not {experiment['twin']!r}"
+        )
     narrow = lane.get("narrow", {}).get(experiment["id"], {})
     within, rules = f"narrow.{experiment['id']}.", _NARROWED | _LEFT_OUT
     _require_known(narrow, rules, lane_path, within)
     _check(narrow, {key: rule for key, rule in rules.items() if key in narrow}, lane_path, within=within)
+    check_part(experiment, narrow, lane_path, within)
     return plan_of(experiment, lane, experiment_path)
+
+
+def check_part(experiment, part, path, within):
+    """Raise EngineError where what a lane narrows an experiment to, both dicts, is none of it, or leaves its twin out.
+
+    path: the lane's. within: the key of the part, for messages.
+    """
+    for key, values in part.items():
+        allowed = experiment.get(key, [tool for tool in experiment.get("tools", []) if tool != experiment.get("twin")])
+        for value in values:
+            if value not in allowed:
+                names = ", ".join(map(str, allowed))
+                raise EngineError(f"{path}: key '{within}{key}' has unknown value '{value}'; allowed are {names}")
 
 
 def narrowed(experiment, lane):

@@ -237,10 +237,10 @@ def _lane(name, root):
     for experiment, part in lane.get("narrow", {}).items():
         _among(experiment, known, "narrow", file)
         whole = read_yaml(root / f"config/experiments/{experiment}.yaml", root)
-        for key, values in part.items():
-            allowed = whole.get(key, [tool for tool in whole.get("tools", []) if tool != whole.get("twin")])
-            for value in values:
-                _among(value, allowed, f"narrow.{experiment}.{key}", file)
+        try:
+            planning.check_part(whole, part, file, f"narrow.{experiment}.")
+        except planning.EngineError as error:
+            raise SettingsError(str(error)) from None
     return lane
 
 
