@@ -1,6 +1,7 @@
 """Gap-affine alignment in bit planes on the CPU against the judge and against the wavefronts."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from tests import naive, past_bands
 from tests.test_affine_kernels import pair
 from wfa_kernels import Affine, Edit, PairBatch, align
+from wfa_kernels.affine_cell import make_cell
 from wfa_kernels.cigar import format_packed
-from wfa_kernels.cpu import affine, affine_bits, affine_wfa, bit_groups
+from wfa_kernels.cpu import affine, affine_bits, affine_wfa, bit_groups, bit_lanes, bit_run
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
 PLENTY = 2**28
@@ -147,6 +149,11 @@ def test_edges(costs):
     check(edges, costs)
 
 
+def test_many_pairs_without_letters_beside_one_with_some():
+    many = [one for n in range(1, 30) for one in ((b"", b"A" * n), (b"A" * n, b""))]
+    check([*many, (b"ACGT", b"AGT")], USUAL)
+
+
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129])
 def test_word_boundaries(length):
     same = b"ACGGTCAT" * 20
@@ -199,6 +206,25 @@ def test_what_fits_nowhere_is_refused(scope):
     long_pair = (b"A" * 3000, b"C" * 3000)
     scores, status, _ = align_pairs([(b"AC", b"AG"), long_pair, (b"AC", b"AG")], USUAL, scope, 20_000)
     assert (scores, status) == ([4, NO_SCORE, 4], [OK, OUT_OF_MEMORY, OK])
+
+
+@pytest.mark.parametrize("scope", ["score", "cigar"])
+def test_a_group_takes_its_memory_in_bytes_or_leaves_its_pair(scope):
+    """A clean pair that is foretold to be clean: one word of 16 bits."""
+    batch, left = PairBatch.from_strings(["ACGT" * 25], ["ACGT" * 25]), []
+
+    def rest(pairs, *arguments):
+        left.append(arguments[-1])
+        return affine_wfa.align_range(pairs, *arguments[:-1], PLENTY)
+
+    codes = bit_groups.start_codes(*USUAL.triple), bit_lanes.codes_kept(make_cell(*USUAL.triple))
+    group = 1, 16, affine_bits.vector_bits(), codes[0].shape[1], 2 * len(codes[1])
+    needed = 2 * bit_run.memory_units(bit_run.group_layout(group, 100, scope == "cigar"))
+    for budget in (needed - 1, needed):
+        clean, kernel = affine_bits.estimate_of(USUAL, 0.0), SimpleNamespace(align_range=rest)
+        found = affine_bits.align_range(batch, USUAL, scope, 0, 1, budget, estimate=clean, rest=kernel)
+        assert (found[0].tolist(), found[1].tolist()) == ([0], [OK])
+    assert left == [needed - 1]
 
 
 @settings(deadline=None, max_examples=20)

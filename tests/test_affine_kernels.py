@@ -12,6 +12,7 @@ from tests import naive, peak_memory
 from wfa_kernels import Affine, Edit, PairBatch, StaticBand
 from wfa_kernels.cigar import format_packed
 from wfa_kernels.cpu import affine_memory, affine_wfa
+from wfa_kernels.cpu.lanes import LANES
 from wfa_kernels.reference import affine_wfa as reference
 from wfa_kernels.result import NO_SCORE, OK, OUT_OF_MEMORY
 
@@ -228,6 +229,16 @@ def test_origins_grow_within_the_budget():
         assert sum(part.nbytes for part in memory) <= budget
         filled, score = filled + widest, score + 1
     assert filled > budget / 2
+
+
+def test_wider_rows_are_within_the_budget_beside_those_that_they_are_copied_from():
+    """(2, 3, 1) after the division: five rows of M, two of I and of D; 24 diagonals on either side, then all."""
+    rows, letters = 5 + 2 + 2, 40
+    first, wider = (2 * diagonals + 1 + LANES for diagonals in (24, letters + 1))
+    needed = letters + 2 * affine_memory.PADDING + 2 * 8 * rows + 4 * rows * (first + wider)
+    one = (b"", b"A" * letters)
+    for budget, told in ((needed - 1, OUT_OF_MEMORY), (needed, OK)):
+        assert align([one], USUAL, "score", budget_bytes=budget)[1] == [told]
 
 
 def test_no_budget_refuses_everything():

@@ -95,6 +95,19 @@ def test_a_reduction_begins_with_exactly_its_least_length():
     assert found[0] != found[1] and found[2] != found[3]
 
 
+def test_what_is_reduced_keeps_to_no_bound_of_its_score():
+    """A diagonal that the cost of mismatches and one gap rules out still tells which ones are kept."""
+    pairs = [
+        (b"CACCGACCTAGG", b"CACATCTCCACCCTAGGC"),
+        (b"GACTTAGCAT", b"CGTTTGACTTAGCATCTGAT"),
+        (b"ACACATGCCGC", b"AGTTAAGACATGCCGGTAGC"),
+    ]
+    costs, heuristic = Affine(1, 9, 3), WavefrontReduction(3, 2)
+    batch = PairBatch.from_strings(*zip(*pairs, strict=True))
+    found = align(batch, costs, "cigar", device="cpu", threads=1, heuristic=heuristic)
+    check(pairs, costs, heuristic, found.scores, found.cigar_strings())
+
+
 def test_a_band_around_unlike_lengths_that_is_wide_enough_for_a_bound():
     """Rows of more than 1024 diagonals; the search for an upper bound keeps to the band, too."""
     draw = random.Random(2)

@@ -73,6 +73,12 @@ class Lanes:
         return lengths.astype(np.int32), np.zeros(len(lengths), np.uint8), *runs
 
 
+def runs_of_pairs(found):
+    """The packed elements of each pair."""
+    ends = found.cigar_offsets.tolist()
+    return [found.cigars[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
 @pytest.mark.parametrize("scope", ["score", "cigar"])
 @pytest.mark.parametrize("mixed, limit", [(True, 1 << 30), (False, 1 << 30), (True, 1 << 10)])
 def test_pairs_of_like_lengths_go_side_by_side(scope, mixed, limit):
@@ -81,9 +87,7 @@ def test_pairs_of_like_lengths_go_side_by_side(scope, mixed, limit):
     found = schedule.align_batch(kernel, pairs, Edit(), scope, 2, limit)
     assert found.scores.tolist() == lengths
     if scope == "cigar":
-        ends = found.cigar_offsets.tolist()
-        texts = [found.cigars[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        assert texts == [[n] * (n % 3) for n in lengths]
+        assert runs_of_pairs(found) == [[n] * (n % 3) for n in lengths]
     parts = sorted(kernel.ranges, key=lambda part: (-max(part), -min(part)))
     given = [n for part in parts for n in part]
     assert len(parts) > 1 and sorted(given) == sorted(lengths)
@@ -108,6 +112,17 @@ def test_an_order_of_length_is_for_letters_that_all_threads_have_room_for(monkey
     bounds = schedule.chunk_bounds(ordered, 2, Lanes.PAIRS_AT_ONCE, True)
     most = crew.LONGEST_RUN * int(np.diff(ordered.pattern_offsets[bounds] + ordered.text_offsets[bounds]).max())
     assert most < letters and in_order(8 * most) and not in_order(8 * most - 4)
+
+
+def test_runs_in_order_of_length_begin_where_its_own_chunks_do(monkeypatch):
+    """Those that the room for their letters was counted for."""
+    monkeypatch.setattr(schedule, "_CHUNK_BASES", 1)  # one chunk a run, or LONGEST_RUN
+    lengths, kernel = np.random.default_rng(3).permutation(np.arange(1, 65)), Lanes()
+    pairs = PairBatch.from_strings([b"A" * n for n in lengths], [b"A" * n for n in lengths])
+    schedule.align_batch(kernel, pairs, Edit(), "score", 2, 1 << 30)
+    begun = np.cumsum([0, *(len(part) for part in sorted(kernel.ranges, reverse=True))])
+    bounds = schedule.chunk_bounds(schedule.LongestFirst(pairs), 2, Lanes.PAIRS_AT_ONCE, True)
+    assert len(begun) > 3 and set(begun.tolist()) <= set(bounds.tolist())
 
 
 @pytest.mark.parametrize(("pairs", "at_once"), [(6, 3), (1, 1)])
@@ -158,6 +173,38 @@ def test_pairs_in_order_of_length_are_told_why_each_is_refused():
 
     found = schedule.align_batch(Choosy(), pairs, Edit(), "score", 2, 1 << 30)
     assert found.status.tolist() == np.where(lengths % 2, UNSUPPORTED, OK).tolist()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_cigars_beside_those_of_pairs_that_are_tried_again_stay_in_their_place(threads):
+    lengths = [*range(80, 100)] * 2
+
+    class Starved(Lanes):
+        def align_range(self, pairs, penalties, scope, start, stop, budget_bytes):
+            scores, status, _, counts = super().align_range(pairs, penalties, scope, start, stop, budget_bytes)
+            starved = (scores // 2 % 2 == 1) & (stop - start > 1)
+            counts = np.where(starved, 0, counts)
+            scores, status = np.where(starved, NO_SCORE, scores), np.where(starved, OUT_OF_MEMORY, status)
+            return scores.astype(np.int32), status.astype(np.uint8), np.repeat(scores, counts).astype(np.uint32), counts
+
+    pairs = PairBatch.from_strings([b"A" * n for n in lengths], [b"A" * n for n in lengths])
+    found = schedule.align_batch(Starved(), pairs, Edit(), "cigar", threads, 1 << 30)
+    assert found.scores.tolist() == lengths and (found.status == OK).all()
+    assert runs_of_pairs(found) == [[n] * (n % 3) for n in lengths]
+
+
+def test_a_pair_that_is_refused_for_another_reason_is_not_tried_again():
+    class Choosy(Lanes):
+        LINEAR_MEMORY = Lanes()
+
+        def align_range(self, *arguments):
+            scores, status, *runs = super().align_range(*arguments)
+            return np.full_like(scores, NO_SCORE), np.full_like(status, UNSUPPORTED), *runs
+
+    kernel, pairs = Choosy(), PairBatch.from_strings(["ACGT"] * 20, ["ACGA"] * 20)
+    found = schedule.align_batch(kernel, pairs, Edit(), "score", 2, 1 << 30)
+    assert (found.status == UNSUPPORTED).all()
+    assert sum(map(len, kernel.ranges)) == 20 and not kernel.LINEAR_MEMORY.ranges
 
 
 def test_the_longest_pair_has_the_most_letters_of_both_sequences():
