@@ -266,9 +266,26 @@ def test_a_full_disk(tmp_path):
 )
 def test_what_is_refused_is_told_before_pairs_are_read(arguments, monkeypatch):
     monkeypatch.setattr(command_line, "_read", mock.Mock(side_effect=AssertionError("read")))
-    monkeypatch.setattr("wfa_kernels.api.gpu_problem", lambda **_: "none here")
+    for module in ("wfa_kernels.api", "wfa_kernels.__main__"):
+        monkeypatch.setattr(f"{module}.gpu_problem", lambda **_: "none here")
     with pytest.raises((AlignError, click.ClickException)):
         command_line.cli(["align", "-", "--edit", *arguments], standalone_mode=False)
+
+
+def test_a_gpu_lays_out_no_memory_for_an_empty_batch(seq, monkeypatch, capsys):
+    """It would be kept for the pairs that follow, and be too little."""
+    given = []
+
+    def note(pairs, *_, **__):
+        given.append(len(pairs))
+        return AlignmentResult(np.zeros(len(pairs), np.int32), np.zeros(len(pairs), np.uint8))
+
+    monkeypatch.setattr(command_line, "align", note)
+    monkeypatch.setattr(command_line, "gpu_problem", lambda **_: None)
+    for device, batches in (("cuda", [3]), ("cpu", [0, 3])):
+        given.clear()
+        command_line.cli(["align", str(seq), "--edit", "--device", device], standalone_mode=False)
+        assert given == batches
 
 
 @pytest.mark.parametrize("began_as", [KeyboardInterrupt, ZeroDivisionError])

@@ -22,6 +22,7 @@ from wfa_kernels import (
     WavefrontReduction,
     __version__,
     align,
+    gpu_problem,
     whole_file,
 )
 from wfa_kernels.api import (
@@ -108,7 +109,20 @@ def _check_output(output, inputs):
         try:
             whole_file.require_writable(output)
         except OSError as error:
-            raise click.ClickException(f"{output}: cannot be written ({error.strerror})") from None
+            raise _unwritable(output, error) from None
+
+
+def _unwritable(what, error):
+    return click.ClickException(f"{what}: cannot be written ({error.strerror})")
+
+
+def _check_options(penalties, scope, options):
+    """Have align() tell what it refuses before any pair is read.
+
+    Not where a GPU would do it: memory that is laid out there for no pairs is kept, and is too little for the others.
+    """
+    if options["device"] != "cuda" or gpu_problem(simulator=True):
+        align(PairBatch.from_strings([], []), penalties, scope, **options)
 
 
 def _read(pairs, texts, keep_case):
@@ -133,13 +147,13 @@ def _output(path):
             _leave_stdout()  # the reader went away (`| head`): not an error
         except OSError as error:
             _leave_stdout()
-            raise click.ClickException(f"standard output: cannot be written ({error.strerror})") from None
+            raise _unwritable("standard output", error) from None
         return
     try:
         with whole_file.beside(path) as part, open(part, "w", encoding="ascii", newline="\n") as sink:
             yield sink
     except OSError as error:
-        raise click.ClickException(f"{path}: cannot be written ({error.strerror})") from None
+        raise _unwritable(path, error) from None
 
 
 def _leave_stdout():
@@ -216,7 +230,7 @@ def align_command(pairs, texts, edit, affine, scope, device, design, algorithm, 
         "device": device, "design": design, "algorithm": algorithm, "threads": threads, "memory_limit": memory_limit,
         "device_memory": device_memory, "heuristic": heuristic,
     }  # fmt: skip
-    align(PairBatch.from_strings([], []), penalties, scope, **options)  # what it refuses is told before pairs are read
+    _check_options(penalties, scope, options)
     batch = _read(pairs, texts, keep_case)
     show = not quiet and sys.stderr is not None and sys.stderr.isatty()
     with _output(output) as sink:
