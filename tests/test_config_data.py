@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workflow.scripts import settings
+from workflow import strict_yaml
+from workflow.scripts import affine_tables, settings
+from workflow.scripts.tables import thesis_tab1
 
 ROOT = Path(__file__).resolve().parents[1]
 TAB1, ALIASES = "papers/thesis_tab1.csv", "aliases.yaml"
@@ -50,7 +52,7 @@ LATIN = "\xe9"
             "peers/wfa_gpu_h200.yaml",
             "uniform_150_e5:",
             "uniform_150_e5x:",
-            "'times' must be names of data sets, uniform_",
+            "wfa_gpu_h200.yaml: key 'times' has unknown value 'uniform_150_e5x'; allowed are uniform_",
         ),
         ("gpus.csv", "property", "proprty", "gpus.csv: columns must be device,property,value"),
         (
@@ -77,3 +79,9 @@ def test_it_is_named(tmp_path, file, old, new, said):
     with pytest.raises(settings.SettingsError, match=said) as caught:
         settings.load(root=tmp_path, lane="kick")
     assert re.fullmatch(r".+", str(caught.value)), "one line"
+
+
+def test_every_program_that_may_be_an_external_row_has_a_row_of_its_own():
+    told = strict_yaml.read(ROOT / "workflow/schemas/peer.schema.yaml")["properties"]["tool"]
+    rows = {row.tool for row in (*thesis_tab1.ROWS, *affine_tables.ROWS)}
+    assert set(told["enum"]) <= rows and all(tool in told["description"] for tool in told["enum"])

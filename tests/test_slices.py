@@ -130,6 +130,16 @@ def test_slices_are_halved_until_all_fits_or_no_cell_can_do_less():
     assert shortened(planned, {"cpu": 0.1, "cuda": 4}, 1, costs) == {"cpu": 0.0625, "cuda": 4}
 
 
+def race_to_slice(monkeypatch, pairs, adapters, cells, slices_s, **conductor):
+    """A race of which only the slices are left to be found. cells: function that gives its Keys by {device: slice}."""
+    race = object.__new__(one_race.Race)
+    race.pairs, race.began = pairs, 0
+    race.plan = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s=slices_s)
+    race.conductor = SimpleNamespace(adapters=adapters, say=lambda line: None, **conductor)
+    monkeypatch.setattr(race, "_cells", lambda entries, slices_s: dict.fromkeys(cells(slices_s)), raising=False)
+    return race
+
+
 @pytest.mark.parametrize(
     ("left_s", "found"),
     [(21, (1, 1.6)), (20, (0.5, 1.6)), (14, (0.125, 1.6)), (13, (0.125, 0.8)), (1, (0.125, 0.8))],
@@ -139,19 +149,14 @@ def test_a_gpus_slice_is_halved_once_where_the_shortest_on_the_cpu_do_not_fit(le
     runs = {"cpu": {n: Run(n / 100, n / 100, 0) for n in (12, 25, 50, 100)}}
     runs["cuda"] = {n: Run(n / 100, n / 100, 0) for n in (80, 160)}
 
-    def cells(entries, slices_s):
+    def cells(slices_s):
         fitting = {device: pairs_within(runs[device], list(runs[device]), slices_s[device]) for device in runs}
         return [Key(device, "score", 1, n) for device, n in fitting.items()]
 
-    race = object.__new__(one_race.Race)
-    race.pairs = random_pairs(160, 20)
-    race.plan = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s={"cpu": 1, "cuda": 1.6})
     adapters = {device: SimpleNamespace(device=device, shared_bytes_a_base=0) for device in runs}
-    race.conductor = SimpleNamespace(adapters=adapters, say=lambda line: None)
-    monkeypatch.setattr(race, "_cells", cells, raising=False)
+    race = race_to_slice(monkeypatch, random_pairs(160, 20), adapters, cells, {"cpu": 1, "cuda": 1.6})
     monkeypatch.setattr(race, "_fits", lambda keys: True, raising=False)
     monkeypatch.setattr(one_race, "time", SimpleNamespace(monotonic=lambda: one_race.STEP_SECONDS - left_s))
-    race.began = 0
     entries = {Key(device, "score", 1, 0): (tried, None) for device, tried in runs.items()}
     assert race._slices(entries, race.plan.slices_s) == dict(zip(("cpu", "cuda"), found, strict=True))
 
@@ -275,14 +280,12 @@ def costs(monkeypatch):
 @pytest.mark.parametrize("budget, cost", [(1e9, 8 * 2 + 1), (0, 8 * 2 + 8 * 26)])
 def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(costs, monkeypatch, budget, cost):
     """Ten million pairs or more take seconds to page-lock, once, and were counted for each cell of so many."""
-    race = object.__new__(one_race.Race)
     adapter = SimpleNamespace(device="cuda", shared_bytes_a_base=1, held_bytes_a_base=0, held_bytes_a_pair=0)
-    race.plan, race.pairs, race.began = SimpleNamespace(min_rounds=6, slices_s={"cuda": 2.5}), random_pairs(40, 20), 0
-    race.conductor = SimpleNamespace(
-        adapters={"fast": adapter}, prepared=SimpleNamespace(budget_bytes=budget), home=lambda key: "gpu"
-    )
-    most, few = Key("fast", "score", 1, 40), Key("fast", "cigar", 1, 10)
-    monkeypatch.setattr(race, "_cells", lambda entries, slices_s: dict.fromkeys([most, few]), raising=False)
+    cells = [Key("fast", "score", 1, 40), Key("fast", "cigar", 1, 10)]
+    race = race_to_slice(
+        monkeypatch, random_pairs(40, 20), {"fast": adapter}, lambda slices_s: cells, {"cuda": 2.5},
+        prepared=SimpleNamespace(budget_bytes=budget), home=lambda key: "gpu",
+    )  # fmt: skip
     runs = {Key("fast", "score", 1, 0): {40: Run(1, 1, 25)}, Key("fast", "cigar", 1, 0): {10: Run(1, 1, 1)}}
     race._slices({key: (found, None) for key, found in runs.items()}, {"cuda": 2.5})
     assert costs == pytest.approx({"cuda": cost}), "a few letters more"
@@ -291,11 +294,9 @@ def test_what_cells_share_of_the_most_pairs_is_not_prepared_again(costs, monkeyp
 def test_letters_cost_time_besides(costs, monkeypatch):
     """A hundred million pairs: their answers take as long to hash, verify and write as some runs of theirs."""
     monkeypatch.setattr(one_race, "LETTER_S", 0.25)
-    race = object.__new__(one_race.Race)
-    race.pairs = PairBatch.from_strings(["ACGT", "A", "ACGTACGT"], ["AC", "ACG", ""])
-    race.plan, race.began = SimpleNamespace(min_rounds=6, round_seconds=1, slices_s={"cpu": 1}), 0
-    race.conductor = SimpleNamespace(adapters={"some": SimpleNamespace(device="cpu", shared_bytes_a_base=0)})
-    monkeypatch.setattr(race, "_cells", lambda entries, slices_s: [Key("some", "score", 1, 2)], raising=False)
+    pairs = PairBatch.from_strings(["ACGT", "A", "ACGTACGT"], ["AC", "ACG", ""])
+    adapters, cells = {"some": SimpleNamespace(device="cpu", shared_bytes_a_base=0)}, [Key("some", "score", 1, 2)]
+    race = race_to_slice(monkeypatch, pairs, adapters, lambda slices_s: cells, {"cpu": 1})
     monkeypatch.setattr(race, "_fits", lambda keys: True, raising=False)
     race._slices({Key("some", "score", 1, 0): ({2: Run(1, 3, 5)}, None)}, {"cpu": 1})
     assert costs == {"cpu": 8 * 3 + 5 + 10 / 4}

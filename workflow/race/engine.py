@@ -19,10 +19,7 @@ from workflow.race.conductor import Conductor
 from workflow.race.data_card import data_card
 from workflow.race.host import chosen_id, host_card
 from workflow.race.lock import host_lock
-from workflow.race.planning import EngineError, load_experiment, load_yaml, make_plan, narrowed
-
-#: What the names of real data sets begin with, which stand for their technology in an experiment.
-REAL = "real_"
+from workflow.race.planning import REAL, EngineError, is_real, load_experiment, load_yaml, make_plan, narrowed
 
 
 def run(experiment_path, lane_path, data, out, store, datasets=None, host=None, time_limit_s=None, say=None):
@@ -74,7 +71,7 @@ def _dataset_paths(experiment_path, lane_path, data, datasets):
     """
     experiment = load_experiment(experiment_path)
     known = narrowed(experiment, load_yaml(lane_path))["datasets"]
-    unknown = [d for d in datasets or () if d not in experiment["datasets"] and not d.startswith(REAL)]
+    unknown = [d for d in datasets or () if d not in experiment["datasets"] and not is_real(d)]
     if unknown:
         allowed = ", ".join([*experiment["datasets"], f"{REAL}<name>"])
         raise EngineError(f"{experiment_path}: names no data set {unknown[0]!r}; allowed are {allowed}")

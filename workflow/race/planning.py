@@ -11,6 +11,9 @@ from workflow import strict_yaml
 from workflow.race.cells import Plan
 from workflow.race.host import is_name, usable_cores
 
+#: What the names of real data sets begin with, which stand for their technology in an experiment.
+REAL = "real_"
+
 
 class EngineError(ValueError):
     """A request the engine cannot serve: the message names the file and the key, and what is allowed."""
@@ -151,6 +154,11 @@ def check_part(experiment, part, path, within):
                 raise EngineError(f"{path}: key '{within}{key}' has unknown value '{value}'; allowed are {names}")
 
 
+def is_real(dataset):
+    """Whether the data set of that name is of mapped reads."""
+    return dataset.startswith(REAL)
+
+
 def narrowed(experiment, lane):
     """The experiment, a dict, with what the lane narrows of it: data sets, scopes, threads, and the tools left out."""
     part = dict(lane.get("narrow", {}).get(experiment["id"], {}))
@@ -175,7 +183,7 @@ def plan_of(experiment, lane, path):
         penalties=_penalties(experiment["penalties"], path),
         scopes=tuple(part["scopes"]),
         threads=thread_counts(part),
-        tools=tuple(dict.fromkeys([*part["tools"], experiment["twin"]])),
+        tools=tuple(dict.fromkeys(part["tools"])),
         twin=experiment["twin"],
         min_rounds=lane["rounds"]["min"],
         max_rounds=lane["rounds"]["max"],

@@ -106,7 +106,7 @@ def describe(chosen):
             lines.append(f"  {experiment}: no race, it needs a GPU and this host has none; drawn from recorded samples")
             continue
         datasets = chosen.datasets(experiment)
-        real = sum(dataset.startswith("real_") for dataset in datasets)
+        real = sum(map(planning.is_real, datasets))
         sizes = ", ".join(f"{dataset} ({chosen.raced_pairs(experiment, dataset):,})" for dataset in datasets)
         most = ", real ones at most the count shown" if real else ""
         tools = race_plan(chosen, experiment).tools

@@ -59,7 +59,7 @@ class Settings:
         chosen = []
         for name in self.narrowed(experiment)["datasets"]:
             real = [row.dataset for row in self.real_rows if row.technology == name]
-            if real or name.startswith("real_"):
+            if real or planning.is_real(name):
                 chosen += real or [name]
             elif name in self.lane["pairs"]:
                 chosen.append(name)
@@ -76,7 +76,7 @@ class Settings:
 
     def pairs(self, dataset):
         """Pairs of a data set in this lane; for a real one the most that are taken."""
-        return self.lane["real_pairs"] if dataset.startswith("real_") else self.lane["pairs"][dataset]
+        return self.lane["real_pairs"] if planning.is_real(dataset) else self.lane["pairs"][dataset]
 
     def raced_pairs(self, experiment, dataset):
         """Pairs of a data set that the experiment takes in this lane; for a real one the most."""
@@ -156,6 +156,7 @@ def load(config=None, lane=None, root=ROOT):
     real = tuple(row.dataset for row in rows)
     experiments = {name: _experiment(name, real, root) for name in config["experiments"]}
     config_data.check(root)
+    _peers(root)
     lane = _lane(lane_name, root)
     for name, experiment in experiments.items():
         _plan(experiment, lane, f"config/experiments/{name}.yaml")
@@ -222,6 +223,13 @@ def _real_rows(path):
             if local and not Path(local).is_file():
                 raise SettingsError(f"{path}: {column} of {row.name}: no such file: {local}")
     return rows
+
+
+def _peers(root):
+    """What was measured elsewhere was measured on data sets that there are."""
+    for path in sorted(root.glob("config/peers/*.yaml")):
+        for dataset in read_yaml(path, root)["times"]:
+            _known_dataset(dataset, (), "times", path.relative_to(root))
 
 
 def _lane(name, root):

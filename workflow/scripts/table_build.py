@@ -263,7 +263,7 @@ def _why_missing(layout, row, threads, column, source, has_gpu, experiment, lane
         return "not in this lane", f"lane {lane['name']} does not race scope {row.scope}"
     if source == "recorded":
         return "not recorded", "no sample recorded on this host"
-    real = column.dataset.startswith("real_")
+    real = planning.is_real(column.dataset)
     if real and not column.real_here:
         return "no sample yet", "raced where config/real_data.tsv names its reads"
     if real and layout.unmapped:

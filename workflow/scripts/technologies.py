@@ -1,5 +1,6 @@
 """The six technologies of thesis Tab 7 and Tab 9, and which of our data sets stand for them."""
 
+from workflow.race.planning import is_real
 from workflow.scripts import real_data
 from workflow.scripts.table import Column
 
@@ -42,10 +43,6 @@ def datasets(measured, real):
         if technology in measured or not named and technology in TECHNOLOGIES:
             found.append((technology, technology))
     return found
-
-
-def is_real(dataset):
-    return dataset.startswith("real_")
 
 
 def label(dataset):
