@@ -205,11 +205,32 @@ def test_the_fewest_rounds_fit_the_step(arena, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_heuristic_on_a_gpu_takes_no_larger_slice_than_a_tool_on_the_cpu(arena):
+def test_a_heuristic_on_a_gpu_takes_the_slice_of_a_tool_on_the_cpu(arena):
     lane = {"scopes": ["score"], "round_seconds": 0.15, "race_seconds": 1, "gpu_round_seconds": 0.8}
     frame, _, _ = arena(["honest", "on-gpu", "guess-on-gpu"], **lane)
     assert pairs_of(frame)["on-gpu"] == 40
     assert pairs_of(frame)["guess-on-gpu"] == 10, "ten milliseconds a pair"
+
+
+@pytest.mark.parametrize(
+    ("planned", "shortened", "seconds"),
+    [
+        ({"cpu": 0.25, "cuda": 2.5}, {"cpu": 0.25, "cuda": 2.5}, [0.25, 0.25, 2.5, 0.25]),
+        ({"cpu": 0.25, "cuda": 2.5}, {"cpu": 0.03125, "cuda": 2.5}, [0.03125, 0.03125, 2.5, 0.25]),
+        ({"cpu": 0.25, "cuda": 2.5}, {"cpu": 0.03125, "cuda": 1.25}, [0.03125, 0.03125, 1.25, 0.125]),
+        ({"cpu": 0.1, "cuda": 0.1}, {"cuda": 0.1}, [None, None, 0.1, 0.1]),
+    ],
+)
+def test_a_heuristic_on_a_gpu_has_its_slice_shortened_as_exact_tools_there(planned, shortened, seconds):
+    """A pair or two of long reads were all that it ran where slices on the CPU had become an eighth."""
+    adapters = [SimpleNamespace(device=device, exact=exact) for device in ("cpu", "cuda") for exact in (True, False)]
+    race = SimpleNamespace(
+        conductor=SimpleNamespace(adapters=dict(enumerate(adapters))),
+        plan=SimpleNamespace(slices_s=planned, round_seconds=planned["cpu"]),
+    )
+    for tool, expected in enumerate(seconds):
+        if expected is not None:
+            assert one_race.Race._slice_s(race, tool, shortened) == expected
 
 
 @pytest.mark.slow

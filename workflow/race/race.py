@@ -149,12 +149,14 @@ class Race:
     def _slice_s(self, tool, slices_s):
         """Seconds of a tool's slice, of {device: seconds}.
 
-        A heuristic on a GPU gets no more than a tool on the CPU: it is there for its recall, and slices in which exact
-        tools take whole data sets would cost a race two minutes.
+        A heuristic on a GPU gets what the plan has for a tool on the CPU, shortened as the GPU's slices are: it is
+        there for its recall, and slices in which exact tools take whole data sets would cost a race two minutes. As
+        short as the CPU's they would hold a pair or two of long reads, of which many take a GPU as long as one.
         """
         adapter = self.conductor.adapters[tool]
         slice_s = slices_s[adapter.device]
-        return slice_s if adapter.exact else min(slice_s, slices_s.get("cpu", self.plan.round_seconds))
+        part = 1 if adapter.exact else self.plan.round_seconds / self.plan.slices_s[adapter.device]
+        return slice_s * min(1, part)
 
     def _slices(self, entries, planned):
         """{device: seconds of a cell's slice}: those that sizes were found by; less where the fewest rounds would not
