@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def align(patterns, texts, scope, design, source="pageable", letters=None, before=(), penalties=None, first_level=0,
           strips=None, rate=0, heuristic=None, by_length=False, longest=None, bits=None, windows=False,
-          wide=False, back_together=None, reads=None, apart=1, late=0, early=None):  # fmt: skip
+          wide=False, back_together=None, reads=None, apart=1, late=0, early=None, share=None):  # fmt: skip
     """Align lists of bytes in the simulator.
 
     source: where the letters lie: "pageable", "pinned", "packed" or "registered". letters: most letters of a batch's
@@ -30,11 +30,13 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     the band's reach. back_together: threads of a pair on its way back. reads: all are long reads; (MANY_LETTERS,
     FEW_LETTERS, FEW) of the module long_reads. apart: bytes from a letter to the next one, -1 for a view in reverse.
     late: every how many pieces of letters, 64 each, one is not packed when it is due. early: CUDA streams that do what
-    they are asked for as soon as they may, the others as late; see late_gpu.
+    they are asked for as soon as they may, the others as late; see late_gpu. share: pairs that the first of several
+    blocks of the papers' design takes from the pool of a launch, by default all: the next one begins when it has ended.
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back),
     "rescued_at" (batches sent by each time that rows were), "count" (of them, as the result has it), "batches",
     "host_packed", "rates", "answered", "worked_on" (see watched_kernels), "late" (pieces of letters that are packed
-    still), "locked" (page-locked bytes of the pairs as they tell, and as they were counted)}. A rescued pair is
+    still), "locked" (page-locked bytes of the pairs as they tell, and as they were counted), "taken" (of each block of
+    shared pools, its pairs)}. A rescued pair is
     answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers.
     design: a name, or a dict of a PaperDesign's fields.
     """
@@ -60,6 +62,7 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
         "apart": apart,
         "late": late,
         "early": early,
+        "share": share,
         "before": [[p.hex(), t.hex()] for p, t in before],
     }
     return answer_of(__file__, stdin=json.dumps(request))
@@ -142,6 +145,28 @@ def force(request):
     affine_wfa_design.AffineWfa.first_level = request["first_level"]
 
 
+def share_pools(most):
+    """Let the first block leave each launch's pool after so many pairs; {block: pairs that it has taken}."""
+    from wfa_kernels.cuda import affine_wfa
+
+    take, left, taken = affine_wfa.take, {}, {}
+
+    def take_share(memory, shared, thread):
+        block, blocks = int(affine_wfa.cuda.blockIdx.x), int(affine_wfa.cuda.gridDim.x)
+        if block == 0 < blocks - 1:
+            left[thread] = left.get(thread, most) - 1
+            if left[thread] < 0:
+                del left[thread]
+                return 2**31 - 1
+        number = take(memory, shared, thread)
+        if thread == 0:
+            taken[block] = taken.get(block, 0) + 1
+        return number
+
+    affine_wfa.take = take_share
+    return taken
+
+
 def be_late(every):
     """Let every such piece of letters be packed when its buffers are waited for, not before; {future: arguments}."""
     from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -218,6 +243,7 @@ def main():
     if request["early"] is not None:
         late_gpu.take_the_place_of_the_simulators(request["early"])
     late = be_late(request["late"]) if request["late"] else {}
+    taken = share_pools(request["share"]) if request["share"] else {}
     traced = request["scope"] == "cigar"
     watched, rescued, rescued_at = Watched(), [], []
 
@@ -253,6 +279,7 @@ def main():
         "answered": watched.answered,
         "worked_on": watched.worked_on,
         "late": sum(not piece.done() for piece in late),
+        "taken": list(taken.values()),
     }
     json.dump(answer, sys.stdout)
 

@@ -82,6 +82,7 @@ WORKS = {
     "affine-reads": Work(USUAL, pairs=reads),
     "affine-long": Work(USUAL, pairs=long),
     "affine-paper": Work(USUAL, "paper"),
+    "affine-paper-long": Work(USUAL, "paper", pairs=long),
     "affine-paper-band": Work(USUAL, "paper", heuristic=StaticBand(16)),
     "affine-paper-reduction": Work(USUAL, "paper", heuristic=WavefrontReduction()),
 }

@@ -25,8 +25,16 @@ NEAR += [(b"", b""), (b"A", b""), (b"", b"AC"), (b"GATTACA", b"GAATA"), (b"CCCCC
 
 @pytest.mark.parametrize("penalties", PENALTIES)
 def test_simulator_agrees_with_naive(penalties):
-    """The pool is larger than the two blocks that the simulator runs."""
+    """Of two blocks the first one takes all pairs from the pool, as the simulator runs one after the other."""
     check(NEAR, cuda_simulator.align(*zip(*NEAR, strict=True), "cigar", "paper", penalties=penalties), penalties)
+
+
+def test_two_blocks_share_the_pool():
+    """And each has rows of its own in global memory, which it uses anew for every pair."""
+    design = {"central_diagonals": 1}
+    answer = cuda_simulator.align(*zip(*NEAR, strict=True), "cigar", design, penalties=USUAL, share=5)
+    assert min(answer["taken"]) >= 5 and len(answer["taken"]) == 2
+    check(NEAR, answer, USUAL)
 
 
 @pytest.mark.slow
@@ -58,6 +66,16 @@ def test_blocks_of_one_gap_counted_by_hand():
     assert [blocks_of(*pair) for pair in pairs] == [0, 1, 2]
     answer = cuda_simulator.align(*zip(*pairs, strict=True), "cigar", {"bt_blocks": 1}, penalties=USUAL, first_level=2)
     check(pairs, answer, USUAL, rescued=[2])
+
+
+def test_pairs_over_the_buffer_go_to_the_host_while_others_are_still_to_be_sent():
+    pairs = [(b"A" * 16, b""), *[(b"ACGTACGTACGTACGT", b"ACGTACGTACGTACGT")] * 19]
+    design = {"bt_blocks": 1}
+    answer = cuda_simulator.align(
+        *zip(*pairs, strict=True), "cigar", design, letters=32, penalties=USUAL, first_level=LAST
+    )
+    assert answer["rescued_at"][0] < len(answer["batches"])
+    check(pairs, answer, USUAL, rescued=[0])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""compute-sanitizer finds no wrong access and no race in the GPU's kernels."""
+"""compute-sanitizer finds no wrong access, no race and no barrier that threads miss in the GPU's kernels."""
 
 import shutil
 import subprocess
@@ -9,12 +9,16 @@ import pytest
 from tests import gpu_sanitized
 
 #: What compute-sanitizer says at the end when it has watched and found nothing.
-CLEAN = {"memcheck": "ERROR SUMMARY: 0 errors", "racecheck": "RACECHECK SUMMARY: 0 hazards"}
+CLEAN = {
+    "memcheck": "ERROR SUMMARY: 0 errors",
+    "racecheck": "RACECHECK SUMMARY: 0 hazards",
+    "synccheck": "ERROR SUMMARY: 0 errors",
+}
 
 
 @pytest.mark.gpu
 @pytest.mark.slow
-@pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
+@pytest.mark.parametrize("tool", list(CLEAN))
 @pytest.mark.parametrize("work", gpu_sanitized.WORKS)
 def test_the_kernels_are_clean(work, tool):
     if shutil.which("compute-sanitizer") is None:

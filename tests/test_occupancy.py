@@ -216,7 +216,8 @@ def test_the_occupancy_of_a_gpu(tmp_path):
     out = tmp_path / "occupancy.json"
     assert command.main(["occupancy", "--data", str(tmp_path), "--pairs", "20000", "--out", str(out)]) == 0
     found = profiles.read(out, "occupancy")
-    assert 0.2 < found["mean_processors"] <= 1 and 0 < found["mean_load"] <= 1
+    # 0.29 and 0.03 when every batch lasted as long as its longest pair, of 100,000 on an H200
+    assert 0.5 < found["mean_processors"] <= 1 and 0.2 < found["mean_load"] <= 1
     assert sum(batch["pairs"] for batch in found["batches"]) >= 20000
     first, last = found["kernels_s"]
     for batch in found["batches"]:  # both clocks tell the same

@@ -33,7 +33,8 @@ def draw():
     x, o, e = PENALTIES
     fig.supxlabel(
         f"mismatch {x}, gap open {o}, gap extend {e}; blocks of {found.threads} threads\n"
-        "filled: a path of that score is there; pale: none; frame: one wavefront",
+        "filled: a path of that score is there; pale: none; frame: one wavefront\n"
+        "the simulator runs blocks in turn: each was made to take one pair",
         fontsize=7,
     )
     return fig
