@@ -100,6 +100,15 @@ def test_a_sequence_of_just_as_many_letters_as_there_may_be_is_done(kind):
     assert skipped == [3, 5, 6]
 
 
+@pytest.mark.parametrize("row", [0, THREADS, 3 * THREADS - 1])
+def test_the_longest_sequence_of_packed_pairs_may_be_in_any_record(row):
+    texts = [b"ACGT"] * (3 * THREADS)
+    texts[row] = b"A" * 200
+    pairs = given(PackedPairs, PairBatch.from_strings([b"ACGT"] * len(texts), texts))
+    (batch,) = batcher().batches(pairs, 1 << 20, [])
+    assert batch.longest == 200 and np.shares_memory(batch.records, pairs.records)
+
+
 @pytest.mark.parametrize("kind", ["pinned", "packed", "in another order"])
 def test_a_batch_has_no_more_letters_of_either_side_nor_pairs_than_its_buffers(kind, monkeypatch):
     for least_letters in ("_LEAST_LETTERS", "_LEAST_LETTERS_PINNED"):
@@ -205,3 +214,15 @@ def test_pairs_in_order_of_length_come_as_many_at_a_time_as_there_is_room_for():
         assert stop - start == min(20_000 // longest, len(pairs) - start)
         start, number = stop, number + 1
     assert cutter._cut(pairs, 0, 0, 1 << 20) > 100, "those in any order do not"
+
+
+@pytest.mark.parametrize("host_packs", [True, False])
+def test_letters_of_pairs_in_another_order_are_staged_in_that_order(host_packs):
+    """The host packs what lies in the order of the batch."""
+    pairs = PairBatch.from_strings([b"AC", b"GGGT", b"T", b"CATCAT"], [b"AAC", b"G", b"TT", b"CACAT"])
+    cutter = batches.Batcher([], 4, 100, 100, host_packs)
+    slot = SimpleNamespace(stage=lambda letters: [np.zeros(letters, np.uint8) for _ in range(2)])
+    found = cutter._source(by_length.LongestFirst(pairs, np.array([3, 1, 0, 2])), 1, 4, slot)
+    found.settle(lambda: False)
+    assert [side.tobytes() for side in found.letters] == [b"GGGTACT", b"GAACTT"] and not found.locked
+    assert not any(map(len, found.planes))

@@ -267,6 +267,8 @@ def test_the_longest_sequences_are_those_whose_costs_fit_32_bits():
     for design in (AffineDesign((200, 300, 100)), AffineWfa((200, 300, 100), PaperDesign())):
         longest = design.longer().longest(None)
         assert longest > 1 << 17 and 2 * (300 + 100 * longest) <= MAX_SCORE < 2 * (300 + 100 * (1 << 24))
+    longest = AffineDesign((200, 300, 100)).longer().longest(None)
+    assert 2 * 300 + 4 * 100 * longest <= MAX_SCORE, "what a path that leaves the strips' band costs at least"
     longest = AffineWfa((97, 243, 13), PaperDesign()).longer().longest(None)
     places = cell_words(True) * rows((97, 243, 13)) * (2 * longest + 1)
     assert longest > 1 << 17 and places <= MAX_SCORE, "in the rings"

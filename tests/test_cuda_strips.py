@@ -10,7 +10,9 @@ from wfa_kernels import Affine, PairBatch, align
 from wfa_kernels.cuda import strips_design, strips_windows
 from wfa_kernels.cuda.affine_rates import LETTER_BITS, RATES, TOLERANCE
 from wfa_kernels.cuda.affine_seeds import PER_BLOCK, SEED
+from wfa_kernels.cuda.packing import MAX_LENGTH, MAX_LONG
 from wfa_kernels.cuda.stream import ALL_PAIRS
+from wfa_kernels.cuda.strips_design import CHUNK, LONG_STRIPS, STRIPS
 from wfa_kernels.result import NO_SCORE
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -230,6 +232,47 @@ def test_without_room_for_a_pair_strips_hand_all_on(traced, monkeypatch):
     assert launched == [(0, 5, -1)]
 
 
+def test_without_room_for_a_pair_no_kernel_writes_to_its_part(monkeypatch):
+    """Bounds by seeds would lie behind the scratch memory."""
+    design, launched = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS), []
+    made = {name: name for name in ("make_forward", "make_backward")}
+    for module, name in (*((strips_design, name) for name in made), (strips_design.affine_seeds, "make_seeds")):
+        monkeypatch.setattr(module, name, lambda *_, name=name: name)
+    for words, kernels in (10, ["make_forward"]), (1 << 30, ["make_seeds", "make_forward", "make_backward"]):
+        slot = SimpleNamespace(launch=lambda kernel, *_: launched.append(kernel), scores=None)
+        slot.scratch_words = SimpleNamespace(size=words)
+        batch = SimpleNamespace(longest=3000, pairs=5, slot=slot, input=(), output=())
+        design.launch(0, ALL_PAIRS, 0, batch, True)
+        assert launched == kernels
+        launched.clear()
+
+
+@pytest.mark.parametrize(("strips", "longest"), [(STRIPS, MAX_LENGTH), (LONG_STRIPS, MAX_LONG)])
+def test_the_last_strips_hold_the_whole_matrix_of_the_longest_pairs(strips, longest):
+    """Once with a limit and once without: else pairs of about equal lengths were the CPU's for what they cost."""
+    assert strips[-1] == strips[-2] != strips[-3]
+    for letters in (1, 31, 32, 33, 64, 65, 1000, longest):
+        assert CHUNK * strips_design._capped(strips[-1][1], letters) >= letters
+
+
+@pytest.mark.parametrize("threads", [2, strips_design.BLOCK, strips_design.WIDE_BLOCK])
+@pytest.mark.parametrize("together", [1, 4, strips_design.BLOCK])
+def test_blocks_have_a_place_for_every_pair_there_and_back(threads, together, monkeypatch):
+    design, launched = strips_design.BandsThenStrips((1, 0, 1), (), strips_design.STRIPS), []
+    for name in ("make_forward", "make_backward"):
+        monkeypatch.setattr(strips_design, name, lambda *given: given)
+    monkeypatch.setattr(strips_design, "_back_together", lambda pairs: together)
+    slot = SimpleNamespace(launch=lambda *given: launched.append(given[:3]), scores=None)
+    batch = SimpleNamespace(slot=slot, input=(), output=())
+    for count in range(1, 70):
+        launched.clear()
+        design._launch_part(batch, (ALL_PAIRS, 1, 0, count), (threads, 9, 0), (None, 1, 0), True, None)
+        ((*_, made_for), there, block), (_, back, warp) = launched
+        assert made_for == block
+        assert there * (block // threads) >= count > (there - 1) * (block // threads)
+        assert back * (warp // together) >= count > (back - 1) * (warp // together)
+
+
 def test_scores_alone_have_room_for_a_strip_of_each_thread_and_one_more():
     design = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS)
 
@@ -243,6 +286,26 @@ def test_scores_alone_have_room_for_a_strip_of_each_thread_and_one_more():
 def test_windows_have_room_for_a_strip_of_each_thread_and_one_more():
     few, many = (strips_windows._laid_out(70, (3,), 10, 30, threads) for threads in (4, 32))
     assert few.words == few.rest + 8 * 30 and many.words == many.rest + 33 * 10
+
+
+def test_windows_and_states_have_room_for_all_chunks_of_a_strip_and_the_bounds_of_both_sequences(monkeypatch):
+    """Of one pair, behind which the next one's lie."""
+    design, found = strips_design.BandsThenStrips((2, 3, 1), (), strips_design.STRIPS), []
+    monkeypatch.setattr(design, "_launch_part", lambda batch, pairs, *others: found.append((pairs[3], *others)))
+    for level, words, whole in (0, 1 << 18, False), (0, 1 << 40, True), (len(STRIPS) - 1, 1 << 25, False):
+        slot = SimpleNamespace(scratch_words=SimpleNamespace(size=words))
+        batch = SimpleNamespace(longest=20_000, pairs=5, slot=slot)
+        design.launch(level, ALL_PAIRS, 0, batch, True)
+        (count, (threads, reach, _), (_, part, bounds), _, windows), *_ = found
+        kept, traced = strips_windows.words_of_strips(design.penalties, 2 * reach + 2)
+        assert bounds >= 20_000 // 32 + 2 and count * part <= words
+        assert (windows is None) == whole
+        if whole:
+            assert part == 2 * bounds + 625 * traced
+        else:
+            assert part == 2 * bounds + windows.words and windows.strip_words == kept
+            assert threads <= strips_design.BLOCK, "windows have a warp a pair"
+        found.clear()
 
 
 def test_windows_are_those_that_take_the_most_pairs_through():

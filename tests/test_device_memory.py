@@ -13,7 +13,7 @@ import pytest
 from tests import test_batches
 from wfa_kernels import Affine, Edit, PairBatch, PaperDesign
 from wfa_kernels.cuda import aligner, buffers, device, kept_streams, long_reads, memory, stream
-from wfa_kernels.cuda.packing import LEAD
+from wfa_kernels.cuda.packing import LEAD, LEAD_WORDS, LETTERS, TAIL_WORDS
 from wfa_kernels.cuda.pinned import PackedPairs
 from wfa_kernels.result import AlignmentResult
 
@@ -97,12 +97,21 @@ def test_a_lower_limit_than_that_of_calls_before_is_kept():
         assert memory.held_bytes("device") <= (limit or 70 << 30)
 
 
+def test_all_streams_of_higher_limits_make_way_for_one_that_is_kept():
+    pairs, lower = pairs_of(150, 100_000), kept_streams.Way(Affine(2, 3, 1), "fast", True, 256 << 20, None)
+    kept, _ = kept_streams.stream_for(pairs, lower)
+    for extend in 2, 3, 4:
+        kept_streams.stream_for(pairs, kept_streams.Way(Affine(2, 3, extend), "fast", True, None, None))
+    assert len(kept_streams.streams) == 4 and memory.held_bytes("device") > 256 << 20
+    assert kept_streams.stream_for(pairs, lower)[0] is kept and memory.held_bytes("device") <= 256 << 20
+
+
 @pytest.mark.parametrize("limit", [None, 300 << 30])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_batch_has_no_more_letters_than_the_kernels_count(way, limit, monkeypatch):
     """Places of letters and numbers of runs are int32: of pairs of a million letters as many as there is memory for."""
     monkeypatch.setattr(device, "free_bytes", lambda: (400 << 30) - memory.held_bytes("device"))
-    pairs, usual = pairs_of(1_000_000, 8000), kept_streams.Way(*way, limit, None)
+    pairs, usual = pairs_of(1 << 20, 8000), kept_streams.Way(*way, limit, None)
     for of_length in filter(None, (usual, usual.longer)):
         kept, letters = kept_streams.stream_for(pairs, of_length)
         stops = [0]
@@ -199,6 +208,15 @@ def test_a_stream_that_makes_way_frees_its_memory_whoever_holds_it():
     assert memory.held_bytes("device") == 0 and held is not None
 
 
+def test_what_a_stream_that_makes_way_held_is_given_back_before_the_next_one_is_made(monkeypatch):
+    """Numba would keep it, and what is made next would come on top of that."""
+    given_back, way = [], kept_streams.Way(Edit(), "fast", True, 64 << 20, None)
+    kept_streams.stream_for(pairs_of(150, 10), way)
+    monkeypatch.setattr(device, "give_back_freed", lambda: given_back.append(memory.held_bytes("device")))
+    kept_streams.let_go([way])
+    assert given_back == [0]
+
+
 def test_streams_of_many_penalties_make_way_the_one_used_longest_ago_first():
     ways = [kept_streams.Way(Affine(2, 3, extend), "fast", False, 256 << 20, None) for extend in range(1, 12)]
     for way in ways[:8]:
@@ -264,6 +282,41 @@ def test_a_stream_is_laid_out_anew_for_longer_rows_that_one_has_left_and_no_smal
     other, _ = kept_streams.stream_for(pairs_of(150, 2), way, short_of_memory=True)
     assert other.longest == 150 and other.letters == kept.letters
     assert kept_streams.stream_for(pairs_of(100, 1_000_000), way)[0] is other
+
+
+@pytest.mark.parametrize("texts_are_longer", [True, False])
+def test_a_stream_is_laid_out_for_the_longer_sequence_of_a_pair(texts_are_longer):
+    """Else what it leaves for want of memory would be tried again and again in one just like it."""
+    short, long = pairs_of(100, 10), pairs_of(150, 10)
+    sides = (short, long) if texts_are_longer else (long, short)
+    pairs = PairBatch(sides[0].pattern, sides[0].pattern_offsets, sides[1].text, sides[1].text_offsets)
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None)
+    assert kept_streams.stream_for(short, way)[0].longest == 100
+    assert kept_streams.stream_for(pairs, way, short_of_memory=True)[0].longest == 150
+
+
+def test_a_stream_for_long_pairs_is_laid_out_anew_for_longer_ones():
+    """Else these had too little memory, and were the CPU's."""
+    way = kept_streams.Way(Affine(2, 3, 1), "fast", True, None, None).longer
+    kept, _ = kept_streams.stream_for(pairs_of(70_000, 300), way)
+    other, _ = kept_streams.stream_for(pairs_of(100_000, 3), way)
+    assert (kept.longest, other.longest) == (70_000, 100_000)
+    assert kept_streams.stream_for(pairs_of(70_000, 300), way)[0] is other
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("length", [150, 10_000])
+def test_a_batch_is_no_larger_than_its_buffers(length, traced):
+    """Of a limit that is less than it could use; its letters may begin within a word, and each may be a run."""
+    pairs = pairs_of(length, 200_000_000 // length)
+    way = way_for(pairs, (Affine(2, 3, 1), "fast", traced), 256 << 20)
+    kept, letters = kept_streams.stream_for(pairs, way)
+    assert letters <= kept.letters < kept_streams._wanted_letters(pairs, way, len(pairs.pattern), kept)
+    for slot in kept.slots:
+        assert slot.planes[0].nbytes // 8 >= LEAD_WORDS + kept.letters // LETTERS + 1 + TAIL_WORDS
+        assert slot.ascii[1].nbytes >= kept.letters
+        assert not traced or min(slot.runs.nbytes, slot.cigars.nbytes) // 4 >= 2 * kept.letters
+        assert slot.shape.nbytes // 8 == slot.scores.nbytes // 4 == kept.batcher.pairs
 
 
 @pytest.mark.parametrize("penalties", [Affine(2, 3, 1), Edit()])

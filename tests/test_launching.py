@@ -51,11 +51,36 @@ def test_kernels_out_of_numbas_cache_are_bound():
     assert _bind(kernel, (5,)).function == 7 and bound == [True]
 
 
+def test_arrays_and_numbers_are_put_down_as_numba_hands_them_over(monkeypatch):
+    """Of an array two pointers of no use, its items, the bytes of one, where it lies, its shape, its strides."""
+    monkeypatch.setattr(device, "address", lambda array: 4096)
+    function, array = SimpleNamespace(handle=7, num_arguments=11), np.zeros((3, 5), np.uint16)
+    compiled = SimpleNamespace(
+        bind=lambda: None, _codelibrary=SimpleNamespace(get_cufunc=lambda: SimpleNamespace(kernel=function))
+    )
+    kernel = SimpleNamespace(overloads={("int", "ndarray", "int"): compiled}, typeof_pyval=lambda a: type(a).__name__)
+    bound = _bind(kernel, (8, array, 6))
+    assert bound.values.tolist() == [8, 0, 0, 15, 2, 4096, 3, 5, 10, 2, 6]
+    assert (bound.places - bound.values.ctypes.data).tolist() == list(range(0, 88, 8))
+    assert bound.takes((1, array, -2)) and bound.values[[0, 5, 10]].tolist() == [1, 4096, -2]
+
+
 def test_what_is_launched_again_has_its_own_numbers_and_no_other_arrays():
     array, other, values = object(), object(), np.zeros(4, np.int64)
     bound = _Bound(7, [(1, array)], [(0, 0), (2, 3)], values, values)
     assert bound.takes((5, array, -6)) and values.tolist() == [5, 0, 0, -6]
     assert not bound.takes((5, other, -6))
+
+
+def test_what_is_launched_again_is_allowed_as_much_shared_memory_as_it_asks_for(monkeypatch):
+    """A later batch's longest pair may need more than any one before."""
+    allowed, launched, values = [], [], np.zeros(1, np.int64)
+    monkeypatch.setattr(device, "allow_shared", lambda *what: allowed.append(what))
+    monkeypatch.setattr(device, "launch", lambda function, *what: launched.append(what[:3]))
+    for shared_bytes in 0, device.ALWAYS_ALLOWED, device.ALWAYS_ALLOWED + 1:
+        _Bound(7, [], [], values, values).launch(5, 32, shared_bytes, None)
+        assert launched[-1] == (5, 32, shared_bytes)
+    assert allowed == [(7, device.ALWAYS_ALLOWED + 1)]
 
 
 #: What the kernels of strips ask for of a processor's memory on chip as shared memory, in percent.

@@ -90,6 +90,29 @@ def test_packed_letters_are_those_of_the_batch():
         replace(packed, text=packed.text.copy())
 
 
+@pytest.mark.parametrize("texts_are_longer", [True, False])
+def test_packed_pairs_tell_lengths_in_as_many_bits_as_the_longer_side_needs(texts_are_longer, monkeypatch):
+    monkeypatch.setattr(pinned, "pinned_array", np.zeros)
+    short, long = np.array([0, 3, 9]), np.array([0, 255, 511])
+    told, bits, longest = pinned._records(*((short, long) if texts_are_longer else (long, short)))
+    lengths = told[2:].view(np.uint32)[:2]
+    assert bits == 16 and longest.tolist() == [256]
+    assert sorted([(lengths & 0xFFFF).tolist(), (lengths >> 16).tolist()]) == [[3, 6], [255, 256]]
+
+
+def test_where_there_are_no_letters_nothing_is_launched_and_no_memory_of_0_bytes_is_asked_for(monkeypatch):
+    """The driver takes neither for an answer."""
+    sizes, none = [], np.empty(0, np.uint8)
+    for name in ("pinned_array", "device_array", "host_array"):
+        monkeypatch.setattr(pinned, name, lambda size, dtype: sizes.append(size) or np.empty(size, dtype))
+    monkeypatch.setattr(pinned.packing, "pack_letters", None)
+    for pairs in PairBatch.from_strings(["", ""], ["", ""]), PairBatch.from_strings([], []):
+        packed, copied = pinned.pack(pairs), pinned.pin(pairs)
+        assert packed.texts() == copied.texts() == pairs.texts() and not len(packed.odd_rows)
+    assert len(pinned.Pool().take(0, np.int64)) == 0
+    assert min(sizes) > 0 and len(pinned._packed(none)[1]) == 0
+
+
 def test_room_for_cigars_grows_by_what_was_needed_so_far(monkeypatch):
     monkeypatch.setattr(pinned, "host_array", np.empty)
     monkeypatch.setattr(aligner, "_pool", pinned.Pool())
