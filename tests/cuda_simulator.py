@@ -35,9 +35,9 @@ def align(patterns, texts, scope, design, source="pageable", letters=None, befor
     Returns {"scores", "status", "cigars" (strings, or None for scope "score"), "rescued" (rows handed back),
     "rescued_at" (batches sent by each time that rows were), "count" (of them, as the result has it), "batches",
     "host_packed", "rates", "answered", "worked_on" (see watched_kernels), "late" (pieces of letters that are packed
-    still), "locked" (page-locked bytes of the pairs as they tell, and as they were counted), "taken" (of each block of
-    shared pools, its pairs)}. A rescued pair is
-    answered with score 1000 + row and CIGAR ``7X``, to be told from the kernels' own answers.
+    still), "locked" (page-locked bytes of the pairs as they tell, and as they were counted), "taken" (how often each
+    block of shared pools asked them)}. A rescued pair is answered with score 1000 + row and CIGAR ``7X``, to be told
+    from the kernels' own answers.
     design: a name, or a dict of a PaperDesign's fields.
     """
     request = {
@@ -146,7 +146,7 @@ def force(request):
 
 
 def share_pools(most):
-    """Let the first block leave each launch's pool after so many pairs; {block: pairs that it has taken}."""
+    """Let the first block leave each launch's pool after so many pairs; {block: how often it asked one}."""
     from wfa_kernels.cuda import affine_wfa
 
     take, left, taken = affine_wfa.take, {}, {}

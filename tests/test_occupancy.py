@@ -214,11 +214,11 @@ def test_without_a_gpu_it_is_one_message_and_exit_code_2(monkeypatch, capsys):
 @pytest.mark.gpu
 def test_the_occupancy_of_a_gpu(tmp_path):
     out = tmp_path / "occupancy.json"
-    assert command.main(["occupancy", "--data", str(tmp_path), "--pairs", "20000", "--out", str(out)]) == 0
+    assert command.main(["occupancy", "--data", str(tmp_path), "--out", str(out)]) == 0
     found = profiles.read(out, "occupancy")
-    # 0.29 and 0.03 when every batch lasted as long as its longest pair, of 100,000 on an H200
+    # On an H200 0.92 and 0.68; 0.29 and 0.03 when every batch lasted as long as its longest pair
     assert 0.5 < found["mean_processors"] <= 1 and 0.2 < found["mean_load"] <= 1
-    assert sum(batch["pairs"] for batch in found["batches"]) >= 20000
+    assert sum(batch["pairs"] for batch in found["batches"]) >= 100_000
     first, last = found["kernels_s"]
     for batch in found["batches"]:  # both clocks tell the same
         assert first - 1e-3 < batch["begin_s"] < batch["end_s"] < last + 1e-3

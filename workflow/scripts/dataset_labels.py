@@ -1,6 +1,7 @@
 """How data sets of reads are ordered and called in a figure: under its axis and in its notes."""
 
-from workflow.scripts.technologies import ALL, TECHNOLOGIES, is_real
+from workflow.race.planning import REAL, is_real
+from workflow.scripts.technologies import ALL, TECHNOLOGIES
 
 
 def places(datasets, real):
@@ -30,7 +31,7 @@ def axis_labels(datasets, real):
 
 def axis_label(technology, kind):
     """Three lines: the technology's name in two, and whether its reads are real."""
-    name = ALL.get(technology, (technology.removeprefix("real_").replace("_", " "),))[0]
+    name = ALL.get(technology, (technology.removeprefix(REAL).replace("_", " "),))[0]
     first, _, second = name.partition(" ")
     return f"{first}\n{second}\n{kind}" if second else f"{first}\n{kind}\n"
 
@@ -45,7 +46,7 @@ def short(dataset, datasets, real):
 def names_of_real(datasets, real):
     """Sentence that names the real data sets, or nothing."""
     labels = axis_labels(datasets, real)
-    named = [f"{' '.join(labels[d].split())} = {d.removeprefix('real_')}" for d in labels if is_real(d)]
+    named = [f"{' '.join(labels[d].split())} = {d.removeprefix(REAL)}" for d in labels if is_real(d)]
     return [", ".join(named)] if named else []
 
 

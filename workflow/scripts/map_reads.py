@@ -18,6 +18,7 @@ import numpy as np
 from simulators.generator import realised_statistics, with_metadata
 from wfa_kernels import PairBatch, PairsError, whole_file
 from wfa_kernels.formats import read_sequences, require_writable
+from workflow.race.planning import REAL
 from workflow.scripts.real_data import PRESETS, TECHNOLOGIES, RealDataError, check_name, mapped_text
 
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
@@ -149,7 +150,7 @@ def describe(pairs, counts, name, technology, parameters):
     made = realised_statistics(pairs, counts.mismatches, counts.insertions, counts.deletions)
     return with_metadata(
         pairs,
-        dataset=f"real_{name}",
+        dataset=f"{REAL}{name}",
         model=technology,
         length_bp=str(round(float(pairs.pattern_lengths.mean()))),
         error="",

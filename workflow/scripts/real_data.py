@@ -5,6 +5,7 @@ import urllib.parse
 from dataclasses import dataclass
 
 from simulators import PROFILES
+from workflow.race.planning import REAL
 
 COLUMNS = ("name", "technology", "preset", "reads", "reads_sha256", "reference", "reference_sha256")
 #: minimap2's presets for reads against a reference (mappy ignores a name it does not know: hence this list).
@@ -34,7 +35,7 @@ class RealData:
     @property
     def dataset(self):
         """Id of the data set the row becomes."""
-        return f"real_{self.name}"
+        return f"{REAL}{self.name}"
 
 
 def mapped_text(technology, reads, reference, preset):

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from itertools import groupby
 
+from workflow.race.planning import REAL, is_real
 from workflow.scripts import gpu_ratios, ratios
 from workflow.scripts.dataset_labels import names_of_real, places, short, unraced
 from workflow.scripts.doubts import FEW_TEXT, MOST_COVERAGE, SHORT_S, rescued_share
-from workflow.scripts.technologies import is_real
 from workflow.scripts.tools import TOOL_NAMES, tool_id
 
 SCOPE = "cigar"
@@ -145,7 +145,7 @@ def _reason(speedup):
 
 def _without_gpu(panel, shown, raced):
     """Sentence that names the data sets that have no place, as their races lack our GPU aligners; or nothing."""
-    left = [dataset.replace("real_", "real ") for dataset in raced if dataset not in shown] if panel.on_gpu else []
+    left = [dataset.replace(REAL, "real ") for dataset in raced if dataset not in shown] if panel.on_gpu else []
     return [f"Not shown, raced without our GPU aligners: {', '.join(left)}"] if left else []
 
 

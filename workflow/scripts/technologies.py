@@ -1,6 +1,6 @@
 """The six technologies of thesis Tab 7 and Tab 9, and which of our data sets stand for them."""
 
-from workflow.race.planning import is_real
+from workflow.race.planning import REAL, is_real
 from workflow.scripts import real_data
 from workflow.scripts.table import Column
 
@@ -47,7 +47,7 @@ def datasets(measured, real):
 
 def label(dataset):
     """What a column head says of the data: real (with its name) or simulated."""
-    return f"real: {dataset.removeprefix('real_')}" if is_real(dataset) else "simulated"
+    return f"real: {dataset.removeprefix(REAL)}" if is_real(dataset) else "simulated"
 
 
 def columns(experiment, real_table, measurements):

@@ -12,11 +12,12 @@ import click
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter
 
+from workflow.race.planning import is_real
 from workflow.scripts import gpu_ratios, papers, plotting, ratios, speedup_panels
 from workflow.scripts.dataset_labels import axis_label, axis_labels, places
 from workflow.scripts.doubts import figure_doubts
 from workflow.scripts.format_numbers import percent
-from workflow.scripts.technologies import TECHNOLOGIES, is_real, technology_of_real
+from workflow.scripts.technologies import TECHNOLOGIES, technology_of_real
 from workflow.scripts.tools import TOOL_NAMES
 
 NO_BREAK = "\u00a0"

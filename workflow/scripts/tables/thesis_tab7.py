@@ -8,11 +8,12 @@ import click
 from wfa_kernels import PairBatch
 from workflow.race import samples
 from workflow.race.data_card import data_card
+from workflow.race.planning import is_real
 from workflow.scripts import papers
 from workflow.scripts.format_numbers import significant
 from workflow.scripts.table_cli import UNMAPPED, read_yaml
 from workflow.scripts.table_plain import PlainTable, Text, TextLine, write_all
-from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, is_real, label, technology_of_real
+from workflow.scripts.technologies import ALL, EXTRA, TECHNOLOGIES, datasets, label, technology_of_real
 
 TITLE = "thesis Tab 7: data sets of the six technologies"
 CAPTION = (
