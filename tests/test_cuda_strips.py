@@ -248,7 +248,7 @@ def test_without_room_for_a_pair_no_kernel_writes_to_its_part(monkeypatch):
 
 
 @pytest.mark.parametrize(("strips", "longest"), [(STRIPS, MAX_LENGTH), (LONG_STRIPS, MAX_LONG)])
-def test_the_last_strips_hold_the_whole_matrix_of_the_longest_pairs(strips, longest):
+def test_the_last_strips_are_as_wide_as_the_longest_pairs(strips, longest):
     """Once with a limit and once without: else pairs of about equal lengths were the CPU's for what they cost."""
     assert strips[-1] == strips[-2] != strips[-3]
     for letters in (1, 31, 32, 33, 64, 65, 1000, longest):

@@ -13,7 +13,7 @@ from workflow.race import kernel_cache
 
 kernel_cache.use()  # before Numba is imported, for this process and every job
 
-from workflow.race import host, provenance
+from workflow.race import host, planning, provenance
 from workflow.scripts import cpu_races, plan, settings, sources, stale
 
 

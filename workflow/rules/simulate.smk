@@ -7,7 +7,7 @@ rule simulate:
     log:
         f"results/logs/simulate/{LANE}/{{dataset}}.log",
     wildcard_constraints:
-        dataset="(?!real_)[^/]+",
+        dataset=f"(?!{planning.REAL})[^/]+",
     threads: workflow.cores
     params:
         arguments=lambda wildcards: SETTINGS.simulator_arguments(wildcards.dataset),
@@ -20,8 +20,8 @@ rule map:
         sources.closure("workflow/scripts/map_reads.py", "workflow/scripts/fetch.py"),
         lambda wildcards: SETTINGS.real_files(wildcards.name),
     output:
-        pairs=f"{DATA}/real_{{name}}.arrow",
-        report=f"{DATA}/real_{{name}}.json",
+        pairs=f"{DATA}/{planning.REAL}{{name}}.arrow",
+        report=f"{DATA}/{planning.REAL}{{name}}.json",
     log:
         f"results/logs/map/{LANE}/{{name}}.log",
     # Reads that do not fit their row are told before an hour of races.
